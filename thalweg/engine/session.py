@@ -1,0 +1,181 @@
+"""DataFusion: this epoch's batches under stable names, and the queries over them. The only folder that imports datafusion."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.dataset as ds
+from datafusion import SessionConfig, SessionContext
+from datafusion.catalog import Table
+
+from thalweg.errors import QueryFailed, QueryRefused
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_KEEP_TRACES = re.compile(r"^(DataFusion error: )?(Arrow error: |Schema error: |Error during planning: |SQL error: |Execution error: )?", re.IGNORECASE)
+
+
+class Session:
+    """One SessionContext. Used by one thread at a time; queries release the GIL while they run.
+
+    Relations are named ``orders`` or, in a lane schema, ``raw.orders``. Names are folded already: they are quoted here and never folded again.
+    """
+
+    def __init__(self, *, batch_rows: int = 65_536, threads: int = 1) -> None:
+        """``batch_rows``: rows of a result batch at most; ``threads``: DataFusion's target partitions."""
+        config = SessionConfig().with_target_partitions(threads).with_batch_size(batch_rows).with_information_schema(enabled=True)
+        self._ctx = SessionContext(config)
+        self._schemas: set[str] = {"public"}
+        self._declared: dict[str, pa.Schema] = {}
+
+    # -- declaring: once, before anything runs
+    def create_source(self, kind: str, statement: str, name: str, schema: pa.Schema) -> None:
+        """Run a ``CREATE EXTERNAL TABLE`` of a streaming kind through DataFusion: the relation exists, empty, with ``schema``."""
+        self._ctx.register_table_factory(kind.upper(), _EmptyTable(schema))
+        self._execute(statement)
+        self._declared[name] = schema
+
+    def create_static(self, statement: str, name: str) -> pa.Schema:
+        """Run a ``CREATE EXTERNAL TABLE`` of a kind that DataFusion reads itself; returns its schema."""
+        self._execute(statement)
+        return self.schema_of(f"SELECT * FROM {quoted(name)}")
+
+    def declare(self, name: str, schema: pa.Schema) -> None:
+        """An empty relation with ``schema``; a lane schema such as ``raw`` is created when it is first named."""
+        self._declared[name] = schema
+        self.put(name, (), schema)
+
+    def schema_of(self, sql: str) -> pa.Schema:
+        """Plan a query and give its output schema; raises QueryRefused."""
+        try:
+            return self._ctx.sql(sql).schema()
+        except BaseException as e:
+            raise refused(e) from e
+
+    def drop(self, name: str) -> None:
+        """Forget a relation; nothing happens when there is none."""
+        self._ctx.deregister_table(quoted(name))
+
+    def names(self) -> list[str]:
+        """Every relation, qualified unless it is in the default schema."""
+        catalog = self._ctx.catalog()
+        out = []
+        for schema in sorted(catalog.schema_names() if hasattr(catalog, "schema_names") else catalog.names()):
+            found = catalog.schema(schema)
+            if schema != "information_schema" and found is not None:
+                out += [table if schema == "public" else f"{schema}.{table}" for table in sorted(found.table_names())]
+        return out
+
+    def functions(self) -> list[tuple[str, str, str]]:
+        """``(name, kind, signature)`` of every function; kind is ``SCALAR``, ``AGGREGATE`` or ``WINDOW``."""
+        rows = self._ctx.sql(
+            "SELECT DISTINCT routine_name, function_type, coalesce(syntax_example, routine_name) FROM information_schema.routines ORDER BY 1, 2"
+        ).collect()
+        table = pa.Table.from_batches(rows)
+        return list(zip(*(table.column(i).to_pylist() for i in range(3)), strict=True))
+
+    # -- an epoch
+    def put(self, name: str, batches: Sequence[pa.RecordBatch], schema: pa.Schema) -> None:
+        """Give ``name`` these batches, in place of whatever it had. ``schema`` counts when there are no batches."""
+        key = self._key(name)
+        self._ctx.deregister_table(key)
+        held = [batch for batch in batches if batch.num_rows]
+        self._ctx.register_record_batches(key, [held or [pa.RecordBatch.from_pylist([], schema=schema)]])
+
+    def bind(self, name: str, sql: str) -> None:
+        """Give ``name`` the query ``sql`` over what is registered now; it is inlined where it is read, never run by itself."""
+        key = self._key(name)
+        try:
+            frame = self._ctx.sql(sql)
+            self._ctx.deregister_table(key)
+            self._ctx.register_view(key, frame)
+        except BaseException as e:
+            raise refused(e) from e
+
+    def run(self, sql: str) -> list[pa.RecordBatch]:
+        """Run a query to its end; raises QueryFailed with the engine's message."""
+        try:
+            return [batch for batch in self._ctx.sql(sql).collect() if batch.num_rows]
+        except BaseException as e:
+            raise failed(e) from e
+
+    def stream(self, sql: str) -> pa.RecordBatchReader:
+        """Run a query and hand out its batches as they come; errors come from the reader."""
+        try:
+            return pa.RecordBatchReader.from_stream(self._ctx.sql(sql))
+        except BaseException as e:
+            raise refused(e) from e
+
+    # -- help
+    def _key(self, name: str) -> str:
+        """The quoted name; its schema is created the first time."""
+        if "." in name:
+            schema = name.split(".", 1)[0]
+            if schema not in self._schemas:
+                self._execute(f"CREATE SCHEMA IF NOT EXISTS {quoted(schema)}")
+                self._schemas.add(schema)
+        return quoted(name)
+
+    def _execute(self, statement: str) -> None:
+        """Run a statement that gives no rows."""
+        try:
+            self._ctx.sql(statement).collect()
+        except BaseException as e:
+            raise refused(e) from e
+
+
+class _EmptyTable:
+    """A TableProviderFactory that answers with an empty table of one schema; it must not call back into DataFusion."""
+
+    def __init__(self, schema: pa.Schema) -> None:
+        """The schema was resolved before."""
+        self._schema = schema
+
+    def create(self, _command: object) -> Table:
+        """Called by DataFusion on its own runtime, while it executes the statement."""
+        return Table(ds.dataset(self._schema.empty_table()))
+
+
+def quoted(name: str) -> str:
+    """``raw.orders`` to ``"raw"."orders"``; only the lane schemas are split off, a dot in a table's own name is not one."""
+    head, dot, tail = name.partition(".")
+    if dot and head in LANE_SCHEMAS:
+        return f"{_quote(head)}.{_quote(tail)}"
+    return _quote(name)
+
+
+LANE_SCHEMAS = frozenset({"raw", "dlq", "dq"})
+
+
+def _quote(identifier: str) -> str:
+    """An identifier in double quotes."""
+    return '"' + identifier.replace('"', '""') + '"'
+
+
+def readable(error: BaseException) -> str:
+    """The engine's message without its layers of prefixes; panics and interrupts are told apart by the callers."""
+    text = str(error).strip() or type(error).__name__
+    text = text.split("\nThis issue was likely caused by a bug")[0]
+    if "\ncaused by\n" in text:
+        text = text.rsplit("\ncaused by\n", 1)[1]
+    before = None
+    while before != text:
+        before, text = text, _KEEP_TRACES.sub("", text)
+    return text.strip()
+
+
+def refused(error: BaseException) -> QueryRefused:
+    """A planning error as ours; KeyboardInterrupt and SystemExit pass through (a Rust panic is a BaseException too)."""
+    if isinstance(error, KeyboardInterrupt | SystemExit):
+        raise error
+    return QueryRefused(readable(error))
+
+
+def failed(error: BaseException) -> QueryFailed:
+    """A run-time error as ours."""
+    if isinstance(error, KeyboardInterrupt | SystemExit):
+        raise error
+    return QueryFailed(readable(error))

@@ -1,0 +1,67 @@
+"""What a codec must be: bytes to columns, bad rows by index, never a lost batch."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import pyarrow as pa
+
+    from thalweg.arrow.batch import Decoded
+    from thalweg.ports.schemas import SchemaRegistry
+
+
+@dataclass(frozen=True, slots=True)
+class DecodeRequest:
+    """What a table says about its payload."""
+
+    format: str
+    """As written: ``json``, ``avro``, ``avro-confluent``, ``raw``, ..."""
+    declared: pa.Schema | None
+    """Payload columns of the column list: the reader's schema. None: the format's own schema is the table's."""
+    options: Any
+    """The codec's own options dataclass."""
+    topic: str | None
+    """Topic name for subject lookups; None for a pattern."""
+    metadata_prefix: str
+    """A payload field whose name starts with this is refused by name."""
+    is_key: bool = False
+
+
+class Decoder(ABC):
+    """Decodes batches of payloads to one schema. Used by one thread at a time; pure but for schema lookups."""
+
+    @property
+    @abstractmethod
+    def schema(self) -> pa.Schema:
+        """Schema of every decoded batch."""
+
+    @abstractmethod
+    def decode(self, payloads: pa.BinaryArray, headers: pa.ListArray | None) -> Decoded:
+        """Decode ``payloads`` (binary[n], no NULLs: tombstones are split off before) with the records' headers (list[n] or None).
+
+        One bad payload costs one row: it is in ``bad`` with a code (``decode.framing``, ``decode.schema_unknown``, ``decode.malformed``,
+        ``decode.type``, ``decode.reserved``, ``decode.limit``), a message and a path, and leaves no trace in its neighbours. Raises only
+        SchemaUnavailable: nothing was decoded, the caller waits and calls again with the same batch.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class CodecPlugin:
+    """The one name that a module in ``thalweg/codecs/`` exports; ``avro-confluent`` is found in ``codecs/avro.py``."""
+
+    formats: tuple[str, ...]
+    options: type
+    registry: Callable[[DecodeRequest], tuple[str, str] | None]
+    """``(registry plug-in, url)`` that this request needs for its schemas, None when it needs none."""
+    resolve: Callable[[DecodeRequest, SchemaRegistry | None], pa.Schema | None]
+    """Schema of the payload columns. None when it lies in a registry and none was given. Raises UserError naming the missing option or the
+    column whose declared type the wire cannot give; SchemaUnknown or SchemaUnavailable from the registry."""
+    decoder: Callable[[DecodeRequest, SchemaRegistry | None], Decoder]
+    """Makes the decoder; may ask the registry."""
+    encode_row: Callable[[DecodeRequest, SchemaRegistry | None], Callable[[dict[str, Any]], bytes]] | None = None
+    """Row by row encoder for test and quickstart data; the fast encoders come with the Kafka sink."""

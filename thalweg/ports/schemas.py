@@ -1,0 +1,58 @@
+"""What a schema registry must be: id or subject to schema, each asked once."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+
+@dataclass(frozen=True, slots=True)
+class RegisteredSchema:
+    """A schema as the registry has it, with everything that it refers to."""
+
+    id: int | str
+    """Number, or GUID text."""
+    kind: str
+    """``AVRO``, ``PROTOBUF`` or ``JSON``."""
+    text: str
+    references: tuple[tuple[str, RegisteredSchema], ...] = field(default=())
+    """``(name used in the text, schema)``, resolved to the bottom, no cycles."""
+
+
+class SchemaRegistry(ABC):
+    """Answers from a cache; a miss asks the registry once however many threads ask at the same time.
+
+    Unknown ids are remembered for a while (negative cache with expiry), so a topic full of bad records costs a few calls.
+    """
+
+    @abstractmethod
+    def by_id(self, schema_id: int | str) -> RegisteredSchema:
+        """The schema with this id (int) or GUID (text).
+
+        Raises SchemaUnknown when the registry says that there is none, SchemaUnavailable when it gives no answer after a few retries.
+        """
+
+    @abstractmethod
+    def latest(self, subject: str) -> RegisteredSchema:
+        """The newest schema of a subject; raises as :meth:`by_id`."""
+
+    @abstractmethod
+    def register(self, subject: str, schema: RegisteredSchema) -> int:
+        """Register a schema and return its id; for producers of test and quickstart data. Raises SchemaUnavailable."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Release connections; later calls answer from the cache or raise SchemaUnavailable."""
+
+
+@dataclass(frozen=True, slots=True)
+class RegistryPlugin:
+    """The one name that a module in ``thalweg/registries/`` exports."""
+
+    make: Callable[[str, Mapping[str, str]], SchemaRegistry]
+    """``make(url, options)``: options are the format's own keys without their prefix (``basic-auth.user-info``, ...). Asks nobody yet."""
+    options: Any = None
