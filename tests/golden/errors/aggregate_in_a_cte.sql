@@ -1,0 +1,12 @@
+CREATE EXTERNAL TABLE orders (
+  order_id BIGINT,
+  customer ROW<id BIGINT, country STRING>,
+  lines ARRAY<ROW<sku STRING, qty INT>>,
+  amount DECIMAL(10, 2),
+  status STRING
+) STORED AS KAFKA LOCATION 'kafka://localhost:9092/orders'
+OPTIONS ('format' 'json');
+CREATE VIEW v AS
+WITH totals AS (SELECT status, max(amount) AS most FROM orders GROUP BY status)
+SELECT status FROM totals;
+COPY v TO './out/v/' STORED AS PARQUET;

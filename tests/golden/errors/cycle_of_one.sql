@@ -1,0 +1,2 @@
+CREATE VIEW a AS SELECT order_id FROM a;
+COPY a TO './out/a/' STORED AS PARQUET;

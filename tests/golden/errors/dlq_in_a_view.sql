@@ -1,0 +1,11 @@
+CREATE EXTERNAL TABLE orders (
+  order_id BIGINT,
+  customer ROW<id BIGINT, country STRING>,
+  lines ARRAY<ROW<sku STRING, qty INT>>,
+  amount DECIMAL(10, 2),
+  status STRING
+) STORED AS KAFKA LOCATION 'kafka://localhost:9092/orders'
+OPTIONS ('format' 'json', 'bad_data' 'dlq');
+CREATE VIEW v AS SELECT payload FROM dlq.orders;
+COPY v TO './out/v/' STORED AS PARQUET;
+COPY dlq.orders TO './out/dlq/' STORED AS PARQUET;

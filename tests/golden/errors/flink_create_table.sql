@@ -1,0 +1,1 @@
+CREATE TABLE orders (order_id BIGINT) WITH ('connector' = 'kafka', 'topic' = 'orders', 'format' = 'json');

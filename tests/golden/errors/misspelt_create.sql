@@ -1,0 +1,1 @@
+CRAETE EXTERNAL TABLE orders (order_id BIGINT) STORED AS KAFKA LOCATION 'kafka://localhost:9092/orders' OPTIONS ('format' 'json');

@@ -1,0 +1,6 @@
+CREATE EXTERNAL TABLE orders (
+  customer ROW<id BIGINT, country STRING,
+  status STRING
+) STORED AS KAFKA LOCATION 'kafka://localhost:9092/orders'
+OPTIONS ('format' 'json');
+COPY orders TO './out/orders/' STORED AS PARQUET;

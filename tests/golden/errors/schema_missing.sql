@@ -1,0 +1,2 @@
+CREATE EXTERNAL TABLE orders STORED AS KAFKA LOCATION 'kafka://localhost:9092/orders' OPTIONS ('format' 'json');
+COPY orders TO './out/orders/' STORED AS PARQUET;

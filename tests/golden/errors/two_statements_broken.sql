@@ -1,0 +1,11 @@
+CRAETE VIEW v AS SELECT 1 AS one;
+SET 'pipeline.name' 'x';
+CREATE EXTERNAL TABLE orders (
+  order_id BIGINT,
+  customer ROW<id BIGINT, country STRING>,
+  lines ARRAY<ROW<sku STRING, qty INT>>,
+  amount DECIMAL(10, 2),
+  status STRING
+) STORED AS KAFKA LOCATION 'kafka://localhost:9092/orders'
+OPTIONS ('format' 'json');
+COPY orders TO './out/orders/' STORED AS PARQUET;
