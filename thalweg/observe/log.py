@@ -25,6 +25,7 @@ _LONGEST: Final = 500
 _BURST: Final = 5
 """Lines of one kind within one period; the next one says how many were left out."""
 _PERIOD_NS: Final = 10 * SECOND_NS
+_LEVELS: Final = {"debug": 0, "info": 1, "warning": 2, "error": 3}
 _BARE: Final = re.compile(r"[!#-<>-~]+")
 _KEY: Final = re.compile(r"[^A-Za-z0-9_.\-\[\]]+")
 
@@ -32,11 +33,12 @@ _KEY: Final = re.compile(r"[^A-Za-z0-9_.\-\[\]]+")
 class _LogObserver:
     """Writes lines; called from every thread."""
 
-    def __init__(self, write: Callable[[str], object], clock: Clock, *, style: str = "logfmt") -> None:
-        """``write`` is given whole lines with their newline; ``style`` is ``logfmt`` or ``json``."""
+    def __init__(self, write: Callable[[str], object], clock: Clock, *, style: str = "logfmt", at_least: str = "info") -> None:
+        """``write`` is given whole lines with their newline; ``style`` is ``logfmt`` or ``json``; ``at_least`` is a level, notices always pass."""
         self._write = write
         self._clock = clock
         self._json = style == "json"
+        self._at_least = _LEVELS[at_least]
         self._lock = threading.Lock()
         self._seen: dict[tuple[str, ...], _Burst] = {}
 
@@ -46,6 +48,8 @@ class _LogObserver:
         if describe is None:
             return
         line = describe(event)
+        if _LEVELS.get(line.level, 0) < self._at_least and not isinstance(event, e.Notice):
+            return
         left_out = self._left_out((type(event).__name__, *line.about))
         if left_out is not None:
             extra = {"suppressed": left_out} if left_out else {}
