@@ -13,31 +13,6 @@ if TYPE_CHECKING:
     from thalweg.model.position import Span
 
 
-@dataclass(frozen=True, slots=True)
-class RawBatch:
-    """Records as one source polled them, before anything was decoded.
-
-    ``records`` has the column ``payload`` (binary, NULL for a tombstone) and those metadata columns that the transport
-    supplies, named without prefix (``arrow.metadata.FIELDS``). Rows of one partition are in offset order. ``spans`` may
-    reach past the last record (compaction holes, control records, partition EOF) and may be all there is.
-    """
-
-    records: pa.RecordBatch
-    spans: tuple[Span, ...]
-    nbytes: int
-    """Payload, key and header bytes, for budgets and queues."""
-
-    @property
-    def rows(self) -> int:
-        """Number of records."""
-        return int(self.records.num_rows)
-
-    @property
-    def payload(self) -> pa.BinaryArray:
-        """The payload column, binary[rows]."""
-        return self.records.column(self.records.schema.get_field_index(PAYLOAD))
-
-
 @dataclass(slots=True)
 class BadRows:
     """Rows that a step could not handle: four lists of one length, in ascending row order once sorted."""
@@ -67,6 +42,33 @@ class BadRows:
     def __len__(self) -> int:
         """Number of bad rows."""
         return len(self.rows)
+
+
+@dataclass(frozen=True, slots=True)
+class RawBatch:
+    """Records as one source polled them, before anything was decoded.
+
+    ``records`` has the column ``payload`` (binary, NULL for a tombstone) and those metadata columns that the transport
+    supplies, named without prefix (``arrow.metadata.FIELDS``). Rows of one partition are in offset order. ``spans`` may
+    reach past the last record (compaction holes, control records, partition EOF) and may be all there is.
+    """
+
+    records: pa.RecordBatch
+    spans: tuple[Span, ...]
+    nbytes: int
+    """Payload, key and header bytes, for budgets and queues."""
+    bad: BadRows = field(default_factory=BadRows)
+    """Records that the transport itself could not hand over whole (``source.header``); their rows are in ``records``."""
+
+    @property
+    def rows(self) -> int:
+        """Number of records."""
+        return int(self.records.num_rows)
+
+    @property
+    def payload(self) -> pa.BinaryArray:
+        """The payload column, binary[rows]."""
+        return self.records.column(self.records.schema.get_field_index(PAYLOAD))
 
 
 @dataclass(frozen=True, slots=True)

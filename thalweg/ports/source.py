@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping
 
     from thalweg.arrow.batch import RawBatch
     from thalweg.model.clock import Clock
@@ -43,6 +43,8 @@ class SourceContext:
     observer: Observer
     group: bool = True
     """False: never join a group and never commit (REPL, bounded reads by hand)."""
+    folder: str = "."
+    """Folder of the pipeline's file: relative paths in options start here."""
 
 
 class Listener(Protocol):
@@ -150,3 +152,9 @@ class SourcePlugin:
     """``check(location, options)``: what is wrong with them together, one message each; asks nobody."""
     describe_start: Callable[[str, Any], str] = lambda _location, _options: ""
     """One line for ``twg check``: where the source would start or resume; asks nobody."""
+    query_file: Callable[[str, Any], str | None] = lambda _location, _options: None
+    """``query_file(location, options)``: the ``.sql`` file (relative to ``SourceContext.folder``) whose one SELECT fills the topic; its rows,
+    encoded in the table's format, are given to ``fill`` before ``open``. None: there is nothing to run."""
+    fill: Callable[[Source, Iterable[bytes]], int] | None = None
+    """``fill(source, records)``: put records into the topic of a source that was made and not yet opened; returns how many. Raises
+    SourceFailed where they do not fit. None: the source cannot be filled."""
