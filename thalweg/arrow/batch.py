@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
-
 from thalweg.arrow.metadata import PAYLOAD
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from thalweg.model.position import Span
 
 

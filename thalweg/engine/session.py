@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.dataset as ds
-from datafusion import SessionConfig, SessionContext
+from datafusion import SessionConfig, SessionContext, TableProviderFactory
 from datafusion.catalog import Table
 
 from thalweg.errors import QueryFailed, QueryRefused
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from datafusion.expr import CreateExternalTable
 
 _KEEP_TRACES = re.compile(r"^(DataFusion error: )?(Arrow error: |Schema error: |Error during planning: |SQL error: |Execution error: )?", re.IGNORECASE)
 
@@ -41,7 +43,7 @@ class Session:
     def create_static(self, statement: str, name: str) -> pa.Schema:
         """Run a ``CREATE EXTERNAL TABLE`` of a kind that DataFusion reads itself; returns its schema."""
         self._execute(statement)
-        return self.schema_of(f"SELECT * FROM {quoted(name)}")
+        return self.schema_of(f"SELECT * FROM {quoted(name)}")  # noqa: S608 - the name is quoted
 
     def declare(self, name: str, schema: pa.Schema) -> None:
         """An empty relation with ``schema``; a lane schema such as ``raw`` is created when it is first named."""
@@ -127,14 +129,14 @@ class Session:
             raise refused(e) from e
 
 
-class _EmptyTable:
+class _EmptyTable(TableProviderFactory):
     """A TableProviderFactory that answers with an empty table of one schema; it must not call back into DataFusion."""
 
     def __init__(self, schema: pa.Schema) -> None:
         """The schema was resolved before."""
         self._schema = schema
 
-    def create(self, _command: object) -> Table:
+    def create(self, cmd: CreateExternalTable) -> Table:  # noqa: ARG002 - the statement says nothing that is not known
         """Called by DataFusion on its own runtime, while it executes the statement."""
         return Table(ds.dataset(self._schema.empty_table()))
 

@@ -9,11 +9,13 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import re
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from thalweg.errors import OptionError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
 
 T = TypeVar("T")
 _SECRET = re.compile(r"password|secret|token|credential|sasl\.jaas|private|\.key\b|key\.pem|userinfo|basic\.auth", re.IGNORECASE)
@@ -115,7 +117,7 @@ def option(
 ) -> Any:  # noqa: ANN401 - the value of a dataclass field takes the field's own type
     """One option: its key, how its text is read, its default and what it does."""
     meta = {"key": key, "reader": reader, "doc": doc, "secret": secret}
-    return dataclasses.field(default=default, metadata=meta, repr=not secret)  # type: ignore[call-overload, no-any-return]
+    return dataclasses.field(default=default, metadata=meta, repr=not secret)
 
 
 def passthrough(prefix: str, *, doc: str = "") -> Any:  # noqa: ANN401 - see option()

@@ -1,0 +1,210 @@
+"""The wiring: a file and its settings to a plan, a plan to a pipeline. Plug-ins come by name, through the registry."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from thalweg import __version__, config, registry, resources
+from thalweg.dialect.script import parse
+from thalweg.engine.session import Session
+from thalweg.errors import UserError
+from thalweg.model.clock import SystemClock
+from thalweg.model.events import Fanout
+from thalweg.plan.planner import PlanRequest, make_plan
+from thalweg.ports.sink import SinkContext, Target
+from thalweg.ports.source import SourceContext
+from thalweg.runtime import acks
+from thalweg.runtime.commit import Committer
+from thalweg.runtime.dag import Dag
+from thalweg.runtime.decode import Decoding
+from thalweg.runtime.epoch import Branch, Epochs, SourceFlow
+from thalweg.runtime.lanes import Lane, LaneEvents
+from thalweg.runtime.loop import Failure, Machine, Pipeline
+from thalweg.runtime.queues import ByteQueue
+from thalweg.runtime.reader import Reader
+from thalweg.runtime.rewind import Rewinder
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from thalweg.model.clock import Clock
+    from thalweg.model.events import Observer
+    from thalweg.model.position import Partition, TopicIdentity
+    from thalweg.plan.graph import Lane as LanePlan
+    from thalweg.plan.graph import PayloadFormat, Plan, SourceTable
+    from thalweg.ports.codec import Decoder
+    from thalweg.ports.schemas import SchemaRegistry
+    from thalweg.ports.sink import Sink
+    from thalweg.ports.source import Source
+
+
+def read_plan(path: str, *, settings: Mapping[str, str], environ: Mapping[str, str], connect: bool) -> Plan:
+    """Read, parse and plan a pipeline file.
+
+    ``settings`` are the command line's; ``connect`` allows questions to schema registries. Raises ScriptErrors with every error of the file,
+    UserError for a file that cannot be read.
+    """
+    file = Path(path)
+    try:
+        text = file.read_bytes().decode("utf-8-sig")
+    except OSError as e:
+        raise UserError(f"cannot read {path}: {e.strerror}") from e
+    except UnicodeDecodeError as e:
+        raise UserError(f"{path} is not UTF-8: byte {e.start} cannot be read") from e
+    script = parse(text, path, environ)
+    request = PlanRequest(config.layers(settings, environ, file), connect, str(file.parent))
+    return make_plan(script, request, Session())
+
+
+def build(plan: Plan, *, observers: tuple[Observer, ...] = (), rewrite: bool = False, clock: Clock | None = None) -> Pipeline:
+    """Wire a pipeline; connects to nothing but schema registries. With ``rewrite`` the targets' records and files are removed first."""
+    return _Wiring(plan, Fanout(observers), clock or SystemClock()).pipeline(rewrite=rewrite)
+
+
+def rewrite_plan(plan: Plan) -> list[str]:
+    """What ``--rewrite`` would remove, in words."""
+    wiring = _Wiring(plan, Fanout(), SystemClock())
+    return [line for lane in plan.lanes for line in lane.plugin.rewrite_plan(wiring.target(lane), wiring.sink_context(lane))]
+
+
+def open_source(plan: Plan, table: SourceTable, observer: Observer, *, group: bool = False) -> tuple[Source, Decoding]:
+    """A source and its decoding, outside of any pipeline; with ``group`` False it joins no group and never commits."""
+    wiring = _Wiring(plan, observer, SystemClock())
+    return wiring.source(table, group=group), wiring.decoding(table)
+
+
+class _Wiring:
+    """Makes the parts of one pipeline, each once."""
+
+    def __init__(self, plan: Plan, observer: Observer, clock: Clock) -> None:
+        """Nothing is made yet."""
+        self._plan, self._observer, self._clock = plan, observer, clock
+        self._sources: dict[str, Source] = {}
+        self._registries: dict[tuple[str, str], SchemaRegistry] = {}
+
+    # -- single parts
+    def target(self, lane: LanePlan) -> Target:
+        """What a sink plug-in is asked about."""
+        return Target(lane.location, lane.options, lane.schema, lane.partition_by)
+
+    def sink_context(self, lane: LanePlan) -> SinkContext:
+        """What a sink is given."""
+        settings = self._plan.settings
+        if lane.schema is None:
+            raise UserError(f"the schema of {lane.relation} is not resolved", hint="the registry was not asked")
+        return SinkContext(
+            settings.name, lane.name, lane.schema, lane.partition_by, settings.metadata_prefix, self._identity, self._clock, self._observer, __version__
+        )
+
+    def _identity(self, partition: Partition) -> TopicIdentity:
+        """Cluster and topic id, from the source that has the partition."""
+        return self._sources[partition.source].identity(partition)
+
+    def source(self, table: SourceTable, *, group: bool = True) -> Source:
+        """The source of a table; quickstart data is made and filled in here, since that takes an engine and an encoder."""
+        folder = str(Path(self._plan.source.file).parent)
+        context = SourceContext(self._plan.settings.name, table.name, self._clock, self._observer, group, folder)
+        source: Source = table.plugin.make(table.location, table.options, context)
+        self._sources[table.name] = source
+        query = table.plugin.query_file(table.location, table.options)
+        if query is not None and table.plugin.fill is not None:
+            table.plugin.fill(source, self._encoded(table, resources.find(query, folder)))
+        return source
+
+    def _encoded(self, table: SourceTable, file: Path) -> Iterator[bytes]:
+        """The rows of the one SELECT in ``file``, each encoded in the table's format."""
+        encode_row = table.value.codec.encode_row
+        if encode_row is None:
+            raise UserError(f"format '{table.value.request.format}' has no encoder for test data", where=str(table.at), hint="use a .jsonl file")
+        encode = encode_row(table.value.request, self._registry(table.value))
+        for batch in Session().stream(file.read_text(encoding="utf-8").rstrip().rstrip(";")):
+            for row in batch.to_pylist():
+                yield encode(row)
+
+    def decoding(self, table: SourceTable) -> Decoding:
+        """The decoders of a table."""
+        key = self._decoder(table.key) if table.key is not None else None
+        return Decoding(table, self._decoder(table.value), key)
+
+    def _decoder(self, side: PayloadFormat) -> Decoder:
+        """One side's decoder."""
+        return side.codec.decoder(side.request, self._registry(side))
+
+    def _registry(self, side: PayloadFormat) -> SchemaRegistry | None:
+        """The registry that a format needs; tables that name the same one share it."""
+        if side.registry is None:
+            return None
+        if side.registry not in self._registries:
+            kind, url = side.registry
+            self._registries[side.registry] = registry.load("registries", kind).make(url, side.registry_options)
+        return self._registries[side.registry]
+
+    def sink(self, lane: LanePlan) -> Sink:
+        """The sink of a lane."""
+        return lane.plugin.make(self.target(lane), self.sink_context(lane))
+
+    # -- the whole
+    def pipeline(self, *, rewrite: bool) -> Pipeline:
+        """Every part, joined."""
+        plan, settings, clock, observer = self._plan, self._plan.settings, self._clock, self._observer
+        if rewrite:
+            for lane in plan.lanes:
+                lane.plugin.rewrite(self.target(lane), self.sink_context(lane))
+        failure, ledger = Failure(), acks.Ledger()
+        used = [table for table in plan.sources if any(table.name in lane.sources for lane in plan.lanes)]
+        work: ByteQueue[Any] = ByteQueue("worker", settings.queue_bytes, clock, observer)
+        rewinder = Rewinder(ledger, observer, failure.is_set)
+        branches = self._branches(ledger, failure, rewinder)
+        rewinder.lanes = tuple(b.lane for b in branches)
+        session = self._session()
+        readers, flows = [], {}
+        for table in used:
+            source, mine = self.source(table), tuple(b for b in branches if table.name in b.plan.sources)
+            gating = [b.lane for b in mine if b.plan.gates]
+            committer = Committer(source, table.name, settings.name, gating, ledger, clock, observer, settings.commit_interval_ns)
+            readers.append(Reader(table.name, source, committer, [b.lane for b in mine], work, ledger, rewinder, settings, clock, observer))
+            dag = Dag(plan, table.name, session, observer, isolating=table.sql_on_error == "dlq")
+            flows[table.name] = SourceFlow(table, self.decoding(table), dag, mine, committer.records, self._identity)
+        epochs = Epochs(flows, settings, ledger, clock, observer, failure.stopping)
+        machine = Machine(settings.name, readers, rewinder.lanes, epochs, work, ledger, failure, self._facts(), settings.drain_deadline_ns)
+        return Pipeline(machine, clock, observer)
+
+    def _branches(self, ledger: acks.Ledger, failure: Failure, rewinder: Rewinder) -> list[Branch]:
+        """Every lane with its sink and token."""
+        def confirmed(generation: int, token: acks.Token, epochs: list[int]) -> None:
+            if isinstance(token, acks.RawAnchor):
+                ledger.confirm(generation, token, epochs)
+
+        events = LaneEvents(confirmed, lambda _lane, error: failure.set(error), lambda _lane, error: rewinder.request(str(error)))
+        out = []
+        for plan in self._plan.lanes:
+            token: acks.Token = acks.RawAnchor(plan.name) if plan.gates else acks.NoCommit(plan.name)
+            lane = Lane(
+                plan.name, self.sink(plan), token, queue_bytes=self._plan.settings.queue_bytes, events=events, clock=self._clock,
+                observer=self._observer,
+            )
+            out.append(Branch(plan, lane))
+        return out
+
+    def _session(self) -> Session:
+        """The session of the worker thread, with the static tables in it."""
+        session = Session()
+        for table in self._plan.statics:
+            session.create_static(table.statement, table.name)
+        for node in self._plan.nodes:
+            if not node.sources:
+                session.bind(node.name, node.sql)
+        return session
+
+    def _facts(self) -> dict[str, str]:
+        """What the start log says."""
+        plan = self._plan
+        facts = {"pipeline": plan.settings.name}
+        for table in plan.sources:
+            facts[f"source {table.name}"] = f"{table.kind} {table.plugin.describe_start(table.location, table.options)}".strip()
+            if table.schema is not None:
+                facts[f"schema {table.name}"] = ", ".join(f"{f.name} {f.type}" for f in table.schema)
+        for lane in plan.lanes:
+            facts[f"sink {lane.name}"] = f"{lane.kind} {lane.guarantee.value}" + (", gates the source" if lane.gates else "")
+        return facts

@@ -1,0 +1,122 @@
+"""Raw records to the rows of a source relation, through the bound codecs; tombstones, declared metadata and NOT NULL included."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from thalweg.arrow import metadata
+from thalweg.arrow.batch import BadRows
+
+if TYPE_CHECKING:
+    from thalweg.arrow.batch import Decoded, RawBatch
+    from thalweg.plan.graph import SourceTable
+    from thalweg.ports.codec import Decoder
+
+_ROW_FIELD = pa.field(metadata.ROW, pa.int32(), nullable=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """The rows of a relation in one epoch."""
+
+    batch: pa.RecordBatch
+    """Columns of the relation, then the hidden row number (int32, ascending)."""
+    bad: BadRows
+    """By row number in the raw batch."""
+    tombstones: int
+    """Left out by ``'tombstones' 'drop'``."""
+
+
+class Decoding:
+    """Decodes one source table. Used by the worker thread; raises SchemaUnavailable when a registry gives no answer."""
+
+    def __init__(self, table: SourceTable, value: Decoder, key: Decoder | None) -> None:
+        """``table.schema`` is resolved by now."""
+        if table.schema is None:
+            raise ValueError(f"{table.name} has no schema")
+        self._table, self._value, self._key = table, value, key
+        self.schema = table.schema
+        self.row_schema = table.schema.append(_ROW_FIELD)
+
+    def relation(self, raw: RawBatch) -> Rows:
+        """One row for each record that decodes, in the order of the records."""
+        bad = BadRows()
+        bad.extend(raw.bad)
+        live, null_rows, tombstones = self._tombstones(raw, bad)
+        columns = self._side(raw, self._value, raw.payload, live, null_rows, bad)
+        if self._key is not None:
+            keys = metadata.column(raw.records, "source_key")
+            present = np.flatnonzero(np.asarray(keys.is_valid()))
+            columns |= self._side(raw, self._key, keys, present, np.flatnonzero(np.asarray(keys.is_null())), bad)
+        rows = self._surviving(np.sort(np.concatenate([live, null_rows])), bad)
+        batch = self._assemble(raw, columns, rows)
+        return Rows(self._not_null(batch, bad), bad, tombstones)
+
+    def _tombstones(self, raw: RawBatch, bad: BadRows) -> tuple[np.ndarray, np.ndarray, int]:
+        """Row numbers with a payload, row numbers that become rows of NULLs, and how many were dropped."""
+        valid = np.asarray(raw.payload.is_valid())
+        live, dead = np.flatnonzero(valid), np.flatnonzero(~valid)
+        if self._table.tombstones == "null_row":
+            return live, dead, 0
+        if self._table.tombstones == "drop":
+            return live, dead[:0], len(dead)
+        for row in dead.tolist():
+            bad.add(row, "source.tombstone", "the record has no payload (a tombstone)")
+        return live, dead[:0], 0
+
+    def _side(
+        self, raw: RawBatch, decoder: Decoder, payloads: pa.Array, live: np.ndarray, nulls: np.ndarray, bad: BadRows
+    ) -> dict[str, tuple[pa.Array, np.ndarray]]:
+        """Columns of one side of the records, each with the raw row numbers it stands for."""
+        every = len(live) == raw.rows
+        taken = pa.array(live, pa.int64())
+        headers = metadata.column(raw.records, "source_headers")
+        decoded: Decoded = decoder.decode(payloads if every else payloads.take(taken), headers if every else headers.take(taken))
+        places = live[decoded.rows.to_numpy()]
+        for i, row in enumerate(decoded.bad.rows):
+            bad.add(int(live[row]), decoded.bad.codes[i], decoded.bad.messages[i], decoded.bad.paths[i])
+        columns = {}
+        for field, column in zip(decoded.batch.schema, decoded.batch.columns, strict=True):
+            if len(nulls):
+                order = np.argsort(np.concatenate([places, nulls]), kind="stable")
+                column = pa.concat_arrays([column, pa.nulls(len(nulls), column.type)]).take(pa.array(order))  # noqa: PLW2901 - the same column, longer
+            columns[field.name] = (column, np.sort(np.concatenate([places, nulls])))
+        return columns
+
+    def _surviving(self, rows: np.ndarray, bad: BadRows) -> np.ndarray:
+        """Row numbers that no step called bad."""
+        if not len(bad):
+            return rows
+        return rows[~np.isin(rows, np.asarray(bad.rows))]
+
+    def _assemble(self, raw: RawBatch, columns: dict[str, tuple[pa.Array, np.ndarray]], rows: np.ndarray) -> pa.RecordBatch:
+        """Columns in the order of the relation's schema, cut to the surviving rows."""
+        whole = len(rows) == raw.rows
+        declared = {column.name: column for column in self._table.metadata}
+        out = []
+        for field in self.schema:
+            if field.name in declared:
+                column = metadata.column(raw.records, declared[field.name].key)
+                column = column if whole else column.take(pa.array(rows, pa.int64()))
+                out.append(column.cast(declared[field.name].type) if column.type != declared[field.name].type else column)
+            else:
+                column, places = columns[field.name]
+                if len(places) != len(rows):
+                    column = column.take(pa.array(np.searchsorted(places, rows), pa.int64()))
+                out.append(column)
+        return pa.RecordBatch.from_arrays([*out, pa.array(rows, pa.int32())], schema=self.row_schema)
+
+    def _not_null(self, batch: pa.RecordBatch, bad: BadRows) -> pa.RecordBatch:
+        """A NULL in a column that was declared NOT NULL is a bad record."""
+        for name in self._table.not_null:
+            missing = batch.column(batch.schema.get_field_index(name)).is_null()
+            if pc.any(missing).as_py():
+                for row in batch.column(batch.num_columns - 1).filter(missing).to_pylist():
+                    bad.add(row, "decode.not_null", f"column {name} is NOT NULL, but the record has no value for it", name)
+                batch = batch.filter(pc.invert(missing))
+        return batch

@@ -1,0 +1,171 @@
+"""Start, run, drain, stop: the threads of one pipeline and who waits for whom."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from thalweg.errors import PipelineError, ThalwegError
+from thalweg.model.clock import SECOND_NS
+from thalweg.model.events import PipelineStarted, PipelineStopped
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from thalweg.model.clock import Clock
+    from thalweg.model.events import Observer
+    from thalweg.runtime.acks import Ledger
+    from thalweg.runtime.epoch import Epochs
+    from thalweg.runtime.lanes import AnyLane
+    from thalweg.runtime.queues import ByteQueue
+    from thalweg.runtime.reader import Reader, Work
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """The parts of a pipeline, wired by compose.py."""
+
+    name: str
+    readers: Sequence[Reader]
+    lanes: Sequence[AnyLane]
+    epochs: Epochs
+    work: ByteQueue[Work]
+    ledger: Ledger
+    failure: Failure
+    facts: Mapping[str, str]
+    drain_deadline_ns: int
+
+
+class Failure:
+    """The first thing that went wrong. Thread-safe; also what ``stopping`` waits look at."""
+
+    def __init__(self) -> None:
+        """Nothing has."""
+        self._lock = threading.Lock()
+        self.error: BaseException | None = None
+        self.stopping = threading.Event()
+
+    def set(self, error: BaseException) -> None:
+        """Keep the first error; the run ends."""
+        with self._lock:
+            if self.error is None:
+                self.error = error
+        self.stopping.set()
+
+    def is_set(self) -> bool:
+        """Whether the run is ending because of an error."""
+        return self.error is not None
+
+
+class Pipeline:
+    """One run. ``run`` may be called once, from the thread that is to wait."""
+
+    def __init__(self, machine: Machine, clock: Clock, observer: Observer) -> None:
+        """Nothing is started or opened yet."""
+        self._machine, self._clock, self._observer = machine, clock, observer
+        self._aborted = threading.Event()
+        self._reader_threads = [threading.Thread(target=self._read, args=(r,), name=f"reader-{r.name}", daemon=True) for r in machine.readers]
+        self._worker = threading.Thread(target=self._work, name="worker", daemon=True)
+
+    def run(self) -> None:
+        """Until every bounded source has ended, ``stop`` was called and everything is drained, or something failed.
+
+        Raises the first error of any thread: PipelineError and its kin, or an exception that nobody expected.
+        """
+        began = self._clock.monotonic_ns()
+        self._observer.on(PipelineStarted(self._machine.name, self._machine.facts))
+        try:
+            self._open_lanes()
+            self._worker.start()
+            for thread in self._reader_threads:
+                thread.start()
+            self._wait()
+        finally:
+            self._close()
+            seconds = (self._clock.monotonic_ns() - began) / SECOND_NS
+            self._observer.on(PipelineStopped(self._machine.name, self._reason(), seconds))
+        error = self._machine.failure.error
+        if error is not None:
+            raise error
+
+    def stop(self) -> None:
+        """Stop reading, drain, commit, close; safe to call from a signal handler, returns at once."""
+        self._machine.failure.stopping.set()
+
+    def abort(self) -> None:
+        """Leave without draining; what is not durable is not committed."""
+        self._aborted.set()
+        self._machine.failure.stopping.set()
+
+    # -- threads
+    def _open_lanes(self) -> None:
+        """Open every sink before the first record is read."""
+        for lane in self._machine.lanes:
+            lane.open()
+
+    def _read(self, reader: Reader) -> None:
+        """One reader's thread."""
+        reader.run()
+        if reader.failed is not None:
+            self._machine.failure.set(reader.failed)
+
+    def _work(self) -> None:
+        """The worker's thread: one epoch after the other."""
+        while not self._aborted.is_set():
+            item = self._machine.work.get(0.1)
+            if item is None:
+                if self._finished():
+                    return
+                continue
+            reader, generation, raw = item
+            try:
+                if not self._machine.failure.is_set():
+                    self._machine.epochs.process(generation, reader.name, raw)
+            except BaseException as e:  # noqa: BLE001 - Rust panics are no Exceptions; whatever it is, the run ends with it
+                self._machine.failure.set(e)
+            finally:
+                reader.done()
+
+    def _finished(self) -> bool:
+        """Whether no reader can bring anything more."""
+        return not any(thread.is_alive() for thread in self._reader_threads)
+
+    def _wait(self) -> None:
+        """On the calling thread: pass a stop on, and notice the end."""
+        told = False
+        while not self._finished() and not self._aborted.is_set():
+            if self._machine.failure.stopping.is_set() and not told:
+                told = True
+                for reader in self._machine.readers:
+                    reader.stop()
+            self._reader_threads_join()
+
+    def _reader_threads_join(self) -> None:
+        """Wait a little for the first living reader; short, so that signals are served."""
+        for thread in self._reader_threads:
+            if thread.is_alive():
+                thread.join(0.1)
+                return
+
+    def _close(self) -> None:
+        """End every thread; a lane that does not answer is left behind (it is a daemon), and its work is not committed."""
+        machine = self._machine
+        machine.work.close()
+        for lane in machine.lanes:
+            lane.stop_accepting()
+        grace = 0.2 if self._aborted.is_set() else machine.drain_deadline_ns / SECOND_NS
+        if self._worker.ident:
+            self._worker.join(grace)
+        for lane in machine.lanes:
+            if not lane.close(grace) and not self._aborted.is_set():
+                machine.failure.set(PipelineError(f"sink {lane.name} did not close in time"))
+
+    def _reason(self) -> str:
+        """Why the run ended, for the log."""
+        if self._aborted.is_set():
+            return "aborted"
+        error = self._machine.failure.error
+        if error is None:
+            return "stopped" if self._machine.failure.stopping.is_set() else "finished"
+        return str(error) if isinstance(error, ThalwegError) else f"{type(error).__name__}: {error}"
