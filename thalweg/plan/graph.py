@@ -36,6 +36,8 @@ class PipelineSettings:
     """``logfmt`` or ``json``."""
     origins: Mapping[str, str] = field(default_factory=dict)
     """Where each setting came from, for ``twg check``."""
+    shown: Mapping[str, str] = field(default_factory=dict)
+    """Each setting's value as a user would write it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,151 @@
+"""One lane for each COPY: its sink, options, columns and metadata."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from thalweg.arrow.metadata import AT_SINK, TYPES, Policy
+from thalweg.errors import MissingExtra, UserError
+from thalweg.plan import binding
+from thalweg.plan.binding import CopyOptions, Reader
+from thalweg.plan.draft import listed, nearest
+from thalweg.plan.graph import Lane
+from thalweg.plan.sinks import sink, unclaimed
+from thalweg.ports.sink import Target
+
+if TYPE_CHECKING:
+    from thalweg.dialect.tree import Copy
+    from thalweg.plan.draft import Draft, Relation
+    from thalweg.ports.sink import SinkPlugin
+
+
+def lanes(draft: Draft) -> None:
+    """Bind every COPY."""
+    taken: dict[str, int] = {}
+    for copy, name in draft.targets:
+        relation = _relation(draft, copy, name)
+        bound = _sink(draft, copy)
+        if bound is None:
+            continue
+        plugin, general, own = bound
+        if relation is None or general is None or own is None:
+            continue
+        lane = _lane(draft, copy, relation, plugin, general, own)
+        if lane is None:
+            continue
+        taken[name] = taken.get(name, 0) + 1
+        number = f"{name}_{taken[name]}" if taken[name] > 1 else name
+        draft.lanes.append(lane(number))
+
+
+def _relation(draft: Draft, copy: Copy, name: str) -> Relation | None:
+    """What is copied; None when it is unknown or broken, which is said once."""
+    found = draft.relations.get(name)
+    at = copy.relation.start if copy.relation is not None else copy.start
+    if draft.is_broken(name) or (found is None and name in draft.names):
+        return None
+    if found is None:
+        if name.startswith("dq."):
+            draft.fail(f"{name} is not in this build", at, len(name), "expectations and their verdicts come later")
+        elif name not in draft.queries:
+            known = list(draft.relations)
+            draft.fail(f"no table or view named {name}", at, len(name), nearest(name, known) or (f"there are: {listed(known)}" if known else None))
+        return None
+    if not found.sources:
+        hint = "a pipeline copies what comes from a stream; query static tables in twg repl"
+        draft.fail(f"{name if copy.relation else 'this query'} reads no stream", at, len(name) if copy.relation else 4, hint)
+        return None
+    return found
+
+
+def _sink(draft: Draft, copy: Copy) -> tuple[SinkPlugin, CopyOptions | None, Any] | None:
+    """The sink and its options; None when nobody claims the target."""
+    target = copy.target
+    if copy.stored_as is None:
+        draft.fail("expected STORED AS and a kind", target.start, len(target.value) + 2, "for example STORED AS PARQUET")
+        return None
+    kind = copy.stored_as
+    try:
+        plugin = sink(kind.value)
+    except (UserError, MissingExtra) as e:
+        draft.fail(e.message, kind.start, len(kind.value), e.hint)
+        return None
+    why = unclaimed(plugin, kind.value, target.value)
+    if why is not None:
+        draft.fail(why, target.start, len(target.value) + 2)
+    place = (target.start, len(target.value) + 2)
+    general = binding.read(draft, copy.options, Reader(CopyOptions), place)
+    own = binding.read(draft, copy.options, Reader(plugin.options), place)
+    binding.refuse_unknown(draft, copy.options, [Reader(CopyOptions), Reader(plugin.options)])
+    if copy.partitioned_by and not plugin.capabilities.partitioned:
+        first = copy.partitioned_by[0]
+        draft.fail(f"{kind.value.upper()} takes no PARTITIONED BY", first.start, len(str(first)))
+    return plugin, general, own
+
+
+def _lane(draft: Draft, copy: Copy, relation: Relation, plugin: SinkPlugin, general: CopyOptions, own: Any) -> Any:  # noqa: ANN401 - own options
+    """A lane that only lacks its name; None when it is refused."""
+    before = len(draft.errors)
+    policy = _policy(draft, copy, relation, general)
+    schema = None if relation.schema is None else _with_metadata(relation.schema, policy, draft.prefix)
+    partition_by = tuple(str(column) for column in copy.partitioned_by)
+    if schema is not None:
+        _partition_columns(draft, copy, schema)
+    target = Target(copy.target.value, own, schema, partition_by)
+    if len(draft.errors) == before:
+        at = copy.relation.start if copy.relation is not None else copy.start
+        width = len(str(copy.relation)) if copy.relation is not None else len("COPY")
+        for message in plugin.check(target):
+            draft.fail(message, at, width)
+    if len(draft.errors) > before:
+        return None
+    assert copy.stored_as is not None
+    kind = copy.stored_as.value.upper()
+
+    def named(name: str) -> Lane:
+        return Lane(
+            name=name, relation=relation.name, sources=relation.sources, plugin=plugin, kind=kind, location=copy.target.value, options=own,
+            partition_by=partition_by, schema=schema, policy=policy, guarantee=plugin.guarantee(target), gates=True, role=general.role,
+            dead_letters=relation.after_errors, at=draft.script.source.location(copy.start, 4),
+        )  # fmt: skip
+
+    return named
+
+
+def _policy(draft: Draft, copy: Copy, relation: Relation, general: CopyOptions) -> Policy:
+    """Which metadata columns the lane gets."""
+    if relation.role in {"raw", "dlq"}:
+        if general.metadata not in {None, "all"}:
+            option = next(o for o in copy.options if o.key == "metadata")
+            hint = f"to leave columns out, copy a query: COPY (SELECT payload FROM {relation.name}) TO ..."
+            draft.fail(f"{relation.name} always has all metadata columns", option.start, len("'metadata'"), hint)
+        return Policy.ALL
+    if not relation.carries_rows:
+        if general.metadata in {"locator", "all"}:
+            option = next(o for o in copy.options if o.key == "metadata")
+            hint = "twg check says why; 'metadata' 'none' is all that is possible"
+            draft.fail(f"the rows of {relation.name} cannot be traced to their records", option.start, len("'metadata'"), hint)
+        return Policy.NONE
+    assert draft.values is not None
+    return Policy(general.metadata or draft.values.metadata_policy)
+
+
+def _with_metadata(schema: pa.Schema, policy: Policy, prefix: str) -> pa.Schema:
+    """The relation's columns, then the policy's columns that it does not have yet."""
+    wanted = [pa.field(prefix + name, TYPES[name]) for name in policy.columns() if policy is Policy.ALL or name not in AT_SINK]
+    return pa.schema([*schema, *(f for f in wanted if f.name not in schema.names)])
+
+
+def _partition_columns(draft: Draft, copy: Copy, schema: pa.Schema) -> None:
+    """PARTITIONED BY names columns that are there, each once."""
+    seen: set[str] = set()
+    for column in copy.partitioned_by:
+        name = str(column)
+        if name not in schema.names:
+            hint = nearest(name, schema.names) or f"columns: {listed(schema.names)}"
+            draft.fail(f"no column named {name} to partition by", column.start, len(name), hint)
+        elif name in seen:
+            draft.fail(f"column {name} is named twice in PARTITIONED BY", column.start, len(name))
+        seen.add(name)

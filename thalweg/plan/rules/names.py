@@ -1,0 +1,79 @@
+"""Every relation has one name, and every name is one that a user may give."""
+
+from __future__ import annotations
+
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Final
+
+from thalweg import registry
+from thalweg.dialect.tree import Copy, CreateTable, CreateView
+from thalweg.plan.draft import Query, listed, nearest
+
+if TYPE_CHECKING:
+    from thalweg.dialect.tree import Name
+    from thalweg.plan.draft import Draft
+
+STATIC_KINDS: Final = ("PARQUET", "CSV", "JSON", "NDJSON", "AVRO", "ARROW")
+_SCHEMAS: Final = frozenset({"raw", "dlq", "dq", "public", "information_schema", "datafusion"})
+
+
+def names(draft: Draft) -> None:
+    """Sort the statements into tables, views and COPYs; refuse names that are taken or reserved and kinds that nobody knows."""
+    for statement in draft.script.statements:
+        if isinstance(statement, CreateTable):
+            _table(draft, statement)
+        elif isinstance(statement, CreateView) and _define(draft, statement.name):
+            name = str(statement.name)
+            draft.queries[name] = Query(name, statement.query, is_view=True, at=statement.name.start)
+    _copies(draft)
+
+
+def _table(draft: Draft, table: CreateTable) -> None:
+    """A table: streaming when a source claims its kind, static when the engine reads the files itself."""
+    if not _define(draft, table.name):
+        return
+    name, kind = str(table.name), table.stored_as.value.upper()
+    if name == "all":
+        draft.fail("a table cannot be named all", table.name.start, 3, "dlq.all holds the dead letters of every table")
+        draft.broken.add(name)
+    if kind in STATIC_KINDS:
+        draft.static_tables.append(table)
+    elif kind.lower() in registry.names("sources"):
+        draft.tables.append(table)
+    else:
+        kinds = sorted({*STATIC_KINDS, *(k.upper() for k in registry.names("sources"))})
+        hint = nearest(kind, kinds) or f"kinds: {listed(kinds)}"
+        draft.fail(f"no source reads {kind}", table.stored_as.start, len(table.stored_as.value), hint.replace("'", ""))
+        draft.broken.add(name)
+
+
+def _define(draft: Draft, name: Name) -> bool:
+    """Take a name unless it is reserved or taken."""
+    shown = str(name)
+    width = len(shown)
+    if len(name.parts) > 1 or (shown.partition(".")[0] in _SCHEMAS and "." in shown):
+        draft.fail(f"{shown}: a table or view has a name of one part", name.start, width, "raw, dlq and dq are filled by the pipeline itself")
+        return False
+    if shown in draft.names:
+        first = draft.script.source.location(draft.names[shown])
+        draft.fail(f"{shown} is defined twice", name.start, width, f"first at {PurePath(first.file).name}:{first.line}:{first.column}")
+        return False
+    draft.names[shown] = name.start
+    return True
+
+
+def _copies(draft: Draft) -> None:
+    """Name the relation of every COPY; a query gets ``copy_<n>``, counted over the queries of the file."""
+    number = 0
+    for statement in draft.script.statements:
+        if not isinstance(statement, Copy):
+            continue
+        if statement.relation is not None:
+            draft.targets.append((statement, str(statement.relation)))
+        elif statement.query is not None:
+            number += 1
+            while f"copy_{number}" in draft.names:
+                number += 1
+            name = f"copy_{number}"
+            draft.queries[name] = Query(name, statement.query, is_view=False, at=statement.query.start, copy=statement)
+            draft.targets.append((statement, name))
