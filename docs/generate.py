@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,7 +13,7 @@ from thalweg.model import options
 from thalweg.plan.binding import CopyOptions, TableOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
 REFERENCE = Path(__file__).parent / "reference"
 NOTE = "<!-- Made by docs/generate.py from the code; change the code, then run it again. -->\n"
@@ -25,7 +26,6 @@ class Section:
     title: str
     text: str
     cls: type
-    before: str = ""
 
 
 def pages() -> dict[str, str]:
@@ -47,8 +47,7 @@ def options_page() -> str:
         "Keys are written as `'key' 'value'`. Durations read `'250 ms'`, `'60 s'`, `'7 d'`; sizes read `'64 MiB'` or a number of bytes.",
         "An unknown key is an error that names the nearest known one.\n",
     ]
-    for section in sections:
-        parts.append(f"## {section.title}\n\n{section.text}\n\n{table(section.cls, section.before)}")
+    parts += [f"## {section.title}\n\n{section.text}\n\n{table(section.cls)}" for section in sections]
     return "\n".join(parts)
 
 
@@ -110,26 +109,27 @@ def _formats() -> list[Section]:
     return found
 
 
-def table(cls: type, before: str = "") -> str:
+def table(cls: type) -> str:
     """The options of one dataclass; empty where it has none."""
     rows = []
     for doc in options.docs(cls):
-        default = doc.default if doc.default in {"", "required"} else f"`{doc.default}`"
-        rows.append((f"`{before}{doc.key}{'*' if doc.prefix else ''}`", doc.takes, _readable(cls, doc.key, default), doc.doc))
+        takes, show = _takes(doc.takes)
+        default = doc.default if doc.default in {"", "required"} else f"`{show(doc.default)}`"
+        rows.append((f"`{doc.key}{'*' if doc.prefix else ''}`", takes, default, doc.doc[:1].lower() + doc.doc[1:].rstrip(".")))
     return markdown(("key", "takes", "default", "what it does"), rows) if rows else ""
 
 
-def _readable(cls: type, key: str, default: str) -> str:
-    """A default as a user writes it: durations and sizes in units."""
-    reader = next((f.metadata.get("reader") for f in cls.__dataclass_fields__.values() if f.metadata.get("key") == key), None)
-    said = (getattr(reader, "__doc__", None) or "").lower()
-    if not default.strip("`").isdigit():
-        return default
-    if "nanoseconds" in said:
-        return f"`{config.show_duration(int(default.strip('`')))}`"
-    if "in bytes" in said:
-        return f"`{config.show_size(int(default.strip('`')))}`"
-    return default
+def _takes(said: str) -> tuple[str, Callable[[str], str]]:
+    """What an option takes, in a word or a few, and how its default is written: durations and sizes in units."""
+    kind, show = said.replace("``", "`"), str
+    if "in nanoseconds" in said:
+        kind, show = "duration", lambda text: config.show_duration(int(text))
+    elif "in bytes" in said:
+        kind, show = "size", lambda text: config.show_size(int(text))
+    least = re.search(r"at least (\d+)$", said)
+    if least is not None and kind in {"duration", "size"} and int(least[1]) > 1:
+        kind = f"{kind}, at least {show(least[1])}"
+    return kind.replace("Any text", "text"), lambda text: show(text) if text.isdigit() else text
 
 
 def markdown(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
