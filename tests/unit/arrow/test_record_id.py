@@ -8,7 +8,6 @@ from thalweg.arrow.batch import RawBatch
 from thalweg.arrow.record_id import record_id, record_ids
 
 
-
 def test_ids_tell_null_from_empty_and_fields_from_each_other() -> None:
     """Length-prefixed and NULL-tagged: no two different records encode alike (MET-05, DDP)."""
     places = [

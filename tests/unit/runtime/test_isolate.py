@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -11,6 +11,9 @@ import pytest
 from thalweg.arrow.metadata import ROW
 from thalweg.errors import QueryFailed
 from thalweg.runtime.isolate import MAX_RUNS, code_of, isolate
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 def table(n: int) -> pa.RecordBatch:
