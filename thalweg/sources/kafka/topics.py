@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from confluent_kafka import KafkaException, TopicCollection
 from confluent_kafka.admin import AdminClient
@@ -10,7 +10,7 @@ from confluent_kafka.admin import AdminClient
 from thalweg.errors import SourceFailed
 from thalweg.model.events import Notice
 from thalweg.model.position import TopicIdentity
-from thalweg.sources.kafka.client import admin_settings
+from thalweg.sources.kafka.client import ClientLog, admin_settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from thalweg.sources.kafka.options import Place
     from thalweg.sources.kafka.reader import Key
 
-_ADMIN_TIMEOUT_S = 5.0
+_MOCK: Final = "mockCluster"
+"""How the client library's mock cluster names itself."""
 
 
 class Topics:
@@ -79,17 +80,19 @@ class Topics:
             self._identities[topic] = TopicIdentity(self._cluster, ids.get(topic, f"name:{topic}"))
 
     def _topic_ids(self, topics: list[str]) -> dict[str, str]:
-        """Topic ids as the cluster gives them; empty where it does not."""
-        if self._cluster.startswith("mockCluster"):
-            return {}  # it does not answer, which would cost the whole time-out
-        admin = AdminClient({**admin_settings(self._conf), "bootstrap.servers": self._servers()})
-        try:
-            answers = admin.describe_topics(TopicCollection(topics), request_timeout=_ADMIN_TIMEOUT_S)
-            found = {name: str(answer.result(_ADMIN_TIMEOUT_S + 1).topic_id) for name, answer in answers.items()}
-        except (KafkaException, TimeoutError):
-            return {}
-        return {name: topic_id for name, topic_id in found.items() if topic_id.strip("A-")}
+        """Topic ids as the cluster gives them; empty where it has none to give."""
+        if self._cluster.startswith(_MOCK):
+            return {}  # it never answers this question
+        admin = AdminClient({**admin_settings(self._conf), "logger": ClientLog(self._observer, self._conf)})
 
-    def _servers(self) -> str:
-        """Where to connect."""
-        return self._conf["bootstrap.servers"]
+        def call(seconds: float) -> dict[str, str]:
+            answers = admin.describe_topics(TopicCollection(topics), request_timeout=seconds)
+            try:
+                return {name: str(answer.result(seconds + 1).topic_id) for name, answer in answers.items()}
+            except KafkaException as e:
+                if e.args[0].name() in {"UNSUPPORTED_VERSION", "_UNSUPPORTED_FEATURE"}:
+                    return {}
+                raise
+
+        found = self._patience.ask("the topics' ids cannot be read", call)
+        return {name: topic_id for name, topic_id in found.items() if topic_id.strip("A")}
