@@ -54,7 +54,6 @@ class Settings:
     commit_interval: int = option("commit.interval", duration, default=1_000_000_000, doc="time between offset commits")
     log_interval: int = option("log.interval", at_least(1, duration), default=10_000_000_000, doc="time between progress log lines")
     log_format: str = option("log.format", one_of("logfmt", "json"), default="logfmt", doc="how log lines are written")
-    log_format: str = option("log.format", one_of("logfmt", "json"), default="logfmt", doc="shape of log lines")
     metadata_prefix: str = option("metadata.prefix", prefix, default="_twg_", doc="prefix of the metadata columns")
     metadata_policy: str = option(
         "metadata.policy", one_of("none", "locator", "all"), default="locator", doc="metadata columns of decoded lanes without 'metadata'"

@@ -18,6 +18,12 @@ if TYPE_CHECKING:
 
 _INTEGERS: Final = (pa.int8(), pa.int16(), pa.int32(), pa.int64())
 _UNITS: Final = ("s", "ms", "us", "ns")
+_SPELLED: Final = {
+    pa.string(): "STRING", pa.string_view(): "STRING", pa.large_string(): "STRING", pa.binary(): "BYTES", pa.binary_view(): "BYTES",
+    pa.bool_(): "BOOLEAN", pa.int8(): "TINYINT", pa.int16(): "SMALLINT", pa.int32(): "INT", pa.int64(): "BIGINT",
+    pa.uint8(): "TINYINT UNSIGNED", pa.uint16(): "SMALLINT UNSIGNED", pa.uint32(): "INT UNSIGNED", pa.uint64(): "BIGINT UNSIGNED",
+    pa.float32(): "FLOAT", pa.float64(): "DOUBLE", pa.date32(): "DATE",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,23 +62,18 @@ def read_columns(draft: Draft, table: CreateTable) -> Columns | None:
 
 def lossless(have: pa.DataType, want: pa.DataType) -> str | None:
     """Why a metadata column of type ``have`` cannot be declared ``want``; None when every value survives."""
-    if have == want:
-        return None
+    fits = have == want or (pa.types.is_fixed_size_binary(have) and want == pa.binary())
+    why = "the types do not match"
     if have in _INTEGERS and want in _INTEGERS:
-        return None if _INTEGERS.index(want) > _INTEGERS.index(have) else "larger numbers would not fit"
-    if pa.types.is_timestamp(have) and pa.types.is_timestamp(want):
-        if _UNITS.index(want.unit) < _UNITS.index(have.unit):
-            return f"it is kept to the {have.unit}, this type would cut it"
-        if want.unit == "ns":
-            return "nanoseconds end in the year 2262, the column does not"
-        return None
-    if pa.types.is_fixed_size_binary(have) and want == pa.binary():
-        return None
-    if pa.types.is_list(have) and pa.types.is_map(want):
-        return "headers repeat keys and keep their order, a map does not"
-    if pa.types.is_binary(have) and pa.types.is_string(want):
-        return "bytes need not be text"
-    return "the types do not match"
+        fits, why = _INTEGERS.index(want) >= _INTEGERS.index(have), "larger numbers would not fit"
+    elif pa.types.is_timestamp(have) and pa.types.is_timestamp(want):
+        fits = _UNITS.index(have.unit) <= _UNITS.index(want.unit) and (want.unit != "ns")
+        why = "nanoseconds end in the year 2262" if want.unit == "ns" else f"the {have.unit} would be cut off"
+    elif pa.types.is_list(have) and pa.types.is_map(want):
+        why = "headers repeat keys and keep their order, a map does not"
+    elif pa.types.is_binary(have) and pa.types.is_string(want):
+        why = "bytes need not be text"
+    return None if fits else why
 
 
 def _field(draft: Draft, table: CreateTable, column: ColumnDef) -> pa.Field | None:
@@ -106,7 +107,7 @@ def _metadata(draft: Draft, column: ColumnDef, declared: pa.DataType, out: list[
     why = lossless(TYPES[reads], declared)
     if why is not None:
         hint = f"declare {sql_type(TYPES[reads])}"
-        draft.fail(f"metadata '{key}' cannot be {column.type.text}: {why}", column.type.start, len(column.type.text), hint)
+        draft.fail(f"{column.name}: metadata '{key}' cannot be {column.type.text}: {why}", column.type.start, len(column.type.text), hint)
         return
     if pa.types.is_timestamp(declared) and declared.tz is None:
         draft.notes.append(f"{column.name}: metadata '{key}' is a point in time; TIMESTAMP keeps its UTC wall clock")
@@ -121,27 +122,21 @@ def _note_folding(draft: Draft, table: CreateTable, column: ColumnDef) -> None:
 
 
 def sql_type(kind: pa.DataType) -> str:
-    """An Arrow type the way a column list spells it."""
-    simple = {
-        pa.string(): "STRING", pa.string_view(): "STRING", pa.large_string(): "STRING", pa.binary(): "BYTES", pa.binary_view(): "BYTES",
-        pa.bool_(): "BOOLEAN", pa.int8(): "TINYINT", pa.int16(): "SMALLINT", pa.int32(): "INT", pa.int64(): "BIGINT",
-        pa.uint8(): "TINYINT UNSIGNED", pa.uint16(): "SMALLINT UNSIGNED", pa.uint32(): "INT UNSIGNED", pa.uint64(): "BIGINT UNSIGNED",
-        pa.float32(): "FLOAT", pa.float64(): "DOUBLE", pa.date32(): "DATE",
-    }  # fmt: skip
-    if kind in simple:
-        return simple[kind]
-    if pa.types.is_timestamp(kind):
-        return f"{'TIMESTAMP_LTZ' if kind.tz else 'TIMESTAMP'}({_UNITS.index(kind.unit) * 3})"
-    if pa.types.is_time(kind):
-        return f"TIME({_UNITS.index(kind.unit) * 3})"
-    if pa.types.is_decimal(kind):
-        return f"DECIMAL({kind.precision}, {kind.scale})"
-    if pa.types.is_fixed_size_binary(kind):
-        return f"BINARY({kind.byte_width})"
-    if pa.types.is_map(kind):
-        return f"MAP<{sql_type(kind.key_type)}, {sql_type(kind.item_type)}>"
-    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
-        return f"ARRAY<{sql_type(kind.value_type)}>"
-    if pa.types.is_struct(kind):
-        return f"ROW<{', '.join(f'{f.name} {sql_type(f.type)}' for f in kind)}>"
-    return str(kind)
+    """An Arrow type the way a column list spells it; Arrow's own words where the list has none."""
+    if kind in _SPELLED:
+        return _SPELLED[kind]
+    spelled = str(kind)
+    if pa.types.is_timestamp(kind) or pa.types.is_time(kind):
+        name = "TIME" if pa.types.is_time(kind) else "TIMESTAMP_LTZ" if kind.tz else "TIMESTAMP"
+        spelled = f"{name}({_UNITS.index(kind.unit) * 3})"
+    elif pa.types.is_decimal(kind):
+        spelled = f"DECIMAL({kind.precision}, {kind.scale})"
+    elif pa.types.is_fixed_size_binary(kind):
+        spelled = f"BINARY({kind.byte_width})"
+    elif pa.types.is_map(kind):
+        spelled = f"MAP<{sql_type(kind.key_type)}, {sql_type(kind.item_type)}>"
+    elif pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        spelled = f"ARRAY<{sql_type(kind.value_type)}>"
+    elif pa.types.is_struct(kind):
+        spelled = f"ROW<{', '.join(f'{f.name} {sql_type(f.type)}' for f in kind)}>"
+    return spelled

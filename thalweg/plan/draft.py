@@ -6,8 +6,6 @@ import difflib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from thalweg.errors import ScriptError
-
 if TYPE_CHECKING:
     from collections.abc import Collection
 
@@ -17,6 +15,7 @@ if TYPE_CHECKING:
     from thalweg.dialect.lineage import Lineage
     from thalweg.dialect.tree import Copy, CreateTable, Fragment, Script
     from thalweg.engine.session import Session
+    from thalweg.errors import ScriptError
     from thalweg.plan.graph import Lane, Node, PipelineSettings, SourceTable, StaticTable
 
 
@@ -33,6 +32,8 @@ class PlanRequest:
     written is relative to the current directory, so that a packaged pipeline never writes beside itself."""
     need_copy: bool = True
     """Whether a file without any COPY is refused; a REPL takes one."""
+    bounded: bool = False
+    """Whether everything is read up to now only, as in a REPL: all of SQL can be answered, and dead letters need no target."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +86,8 @@ class Draft:
     """Each COPY with the relation it carries."""
     names: dict[str, int] = field(default_factory=dict)
     """Every relation that the file defines, by qualified name, and the offset of its definition."""
+    streaming: set[str] = field(default_factory=set)
+    """Every relation that hangs on a stream, also where it has an error of its own."""
     relations: dict[str, Relation] = field(default_factory=dict)
     sources: list[SourceTable] = field(default_factory=list)
     statics: list[StaticTable] = field(default_factory=list)
@@ -101,6 +104,13 @@ class Draft:
         head, _, tail = name.partition(".")
         known = self.broken | self.script.broken
         return name in known or (bool(tail) and head in {"raw", "dlq"} and tail in known)
+
+    def unknown(self, name: str) -> str | None:
+        """The hint for a relation that does not exist: the nearest one, or all there are; lanes only where a lane was meant."""
+        known = [n for n in (*self.names, *self.relations) if ("." in n) == ("." in name)]
+        near = nearest(name, known) or nearest(name, list(self.relations))
+        everything = listed([n for n in dict.fromkeys((*self.names, *self.relations)) if "." not in n])
+        return near or (f"there are: {everything}" if everything else "the file defines no table or view")
 
     @property
     def prefix(self) -> str:

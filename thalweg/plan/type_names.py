@@ -72,12 +72,32 @@ REFUSED: Final[dict[str, tuple[str, str]]] = {
 }
 """Names that are known and refused: the reason and the way out."""
 
-UNITS: Final = ("s", "ms", "ms", "ms", "us", "us", "us", "ns", "ns", "ns")
-"""Arrow unit for each precision from 0 to 9: the coarsest that holds it."""
-
-WORDS: Final = frozenset(
-    word for name in (*SIMPLE, *SEMANTIC, *TIMESTAMPS, *TIMES, *REFUSED, *DECIMALS, *NESTED) for word in name.split()
-)
-"""Every word that can be part of a type's name."""
+UNITS: Final = {0: "s", 3: "ms", 6: "us", 9: "ns"}
+"""Arrow unit for each precision."""
 
 NAMES: Final = tuple(sorted({*SIMPLE, *SEMANTIC, *TIMESTAMPS, *TIMES, *DECIMALS, *NESTED}))
+
+ENGINE: Final[dict[pa.DataType, str]] = {
+    pa.string(): "VARCHAR", pa.binary(): "BYTEA", pa.bool_(): "BOOLEAN", pa.int8(): "TINYINT", pa.int16(): "SMALLINT", pa.int32(): "INT",
+    pa.int64(): "BIGINT", pa.uint8(): "TINYINT UNSIGNED", pa.uint16(): "SMALLINT UNSIGNED", pa.uint32(): "INT UNSIGNED",
+    pa.uint64(): "BIGINT UNSIGNED", pa.float32(): "REAL", pa.float64(): "DOUBLE", pa.date32(): "DATE",
+}  # fmt: skip
+"""How DataFusion's CREATE statement spells the types that a static table's column list may have."""
+
+
+def engine_type(kind: pa.DataType) -> str | None:
+    """A type in the engine's own spelling; None where its CREATE statement has no such type."""
+    spelled = ENGINE.get(kind)
+    if pa.types.is_decimal(kind):
+        spelled = f"DECIMAL({kind.precision}, {kind.scale})"
+    elif pa.types.is_timestamp(kind):
+        digits = next(precision for precision, unit in UNITS.items() if unit == kind.unit)
+        spelled = f"TIMESTAMP({digits})" + (" WITH TIME ZONE" if kind.tz else "")
+    elif pa.types.is_list(kind):
+        inner = engine_type(kind.value_type)
+        spelled = f"{inner}[]" if inner else None
+    elif pa.types.is_struct(kind):
+        members = [(field.name.replace('"', '""'), engine_type(field.type)) for field in kind]
+        text = ", ".join(f'"{name}" {inner}' for name, inner in members)
+        spelled = f"STRUCT<{text}>" if all(inner for _, inner in members) else None
+    return spelled

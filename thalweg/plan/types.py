@@ -189,26 +189,28 @@ class _Reader:
         if not given:
             hint = "Flink reads it as DECIMAL(10, 0), DataFusion as DECIMAL(38, 10): write which"
             raise TypeRefused(f"{name} needs its precision and scale", first.start, len(first.text), hint)
-        (precision, place), (scale, scale_place) = given[0], given[1] if len(given) > 1 else (0, given[0][1])
+        precision, scale = given[0][0], given[1][0] if len(given) > 1 else 0
+        width = self._width(first)
         if not 1 <= precision <= _MAX_DECIMAL:
-            raise TypeRefused(f"the precision of a decimal is between 1 and {_MAX_DECIMAL}", place.start, len(place.text))
+            raise TypeRefused(f"the precision of {name} is between 1 and {_MAX_DECIMAL}, found {precision}", first.start, width)
         if scale > precision:
-            raise TypeRefused(f"the scale {scale} is larger than the precision {precision}", scale_place.start, len(scale_place.text))
+            raise TypeRefused(f"the scale of {name} cannot be larger than its precision, found {scale} over {precision}", first.start, width)
         return SqlType(pa.decimal128(precision, scale) if precision <= _SMALL_DECIMAL else pa.decimal256(precision, scale))
 
     def temporal(self, name: str, first: _Token) -> SqlType:
         """``TIME`` and ``TIMESTAMP`` with precision and zone, in either order of the words."""
         given = self.numbers(1, 1, "a precision")
-        precision, place = given[0] if given else (6, first)
+        precision = given[0][0] if given else 6
         for words in ("WITHOUT TIME ZONE", "WITH TIME ZONE", "WITH LOCAL TIME ZONE"):
             if self.take(*words.split()):
                 name = f"{name} {words}"
         width = self._width(first)
         if name in names.REFUSED:
             raise TypeRefused(names.REFUSED[name][0], first.start, width, names.REFUSED[name][1])
-        if precision >= len(names.UNITS):
-            raise TypeRefused("a precision is between 0 and 9", place.start, len(place.text))
-        unit = names.UNITS[precision]
+        unit = names.UNITS.get(precision)
+        if unit is None:
+            hint = "0 is seconds, 3 milliseconds, 6 microseconds (the default), 9 nanoseconds"
+            raise TypeRefused(f"the precision of {name} is 0, 3, 6 or 9, found {precision}", first.start, width, hint)
         if name in names.TIMES:
             return SqlType(pa.time32(unit) if unit in {"s", "ms"} else pa.time64(unit))
         if name not in names.TIMESTAMPS:
@@ -230,7 +232,7 @@ class _Reader:
         if name == "MAP":
             key = self.type(depth + 1).field("key").with_nullable(False)  # noqa: FBT003 - pyarrow's own signature
             if not self.take(","):
-                raise self.fail(", and the type of the values")
+                raise self.fail(", and the type of the MAP's values")
             value = self.type(depth + 1).field("value")
             self._close(closing)
             return SqlType(pa.map_(key, value))

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 def dead_letters(draft: Draft) -> None:
     """Refuse a policy of ``dlq`` without a COPY of the lane; a file with broken statements may have had one."""
-    if draft.script.errors:
+    if draft.script.errors or draft.request.bounded:
         return
     landed = {relation for _, relation in draft.targets}
     for query in draft.queries.values():

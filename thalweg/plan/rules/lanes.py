@@ -50,8 +50,7 @@ def _relation(draft: Draft, copy: Copy, name: str) -> Relation | None:
         if name.startswith("dq."):
             draft.fail(f"{name} is not in this build", at, len(name), "expectations and their verdicts come later")
         elif name not in draft.queries:
-            known = list(draft.relations)
-            draft.fail(f"no table or view named {name}", at, len(name), nearest(name, known) or (f"there are: {listed(known)}" if known else None))
+            draft.fail(f"no table or view named {name}", at, len(name), draft.unknown(name))
         return None
     if not found.sources:
         hint = "a pipeline copies what comes from a stream; query static tables in twg repl"
@@ -119,7 +118,7 @@ def _policy(draft: Draft, copy: Copy, relation: Relation, general: CopyOptions) 
     if relation.role in {"raw", "dlq"}:
         if general.metadata not in {None, "all"}:
             option = next(o for o in copy.options if o.key == "metadata")
-            hint = f"to leave columns out, copy a query: COPY (SELECT payload FROM {relation.name}) TO ..."
+            hint = f"to leave columns out, copy a query over {relation.name}"
             draft.fail(f"{relation.name} always has all metadata columns", option.start, len("'metadata'"), hint)
         return Policy.ALL
     if not relation.carries_rows:

@@ -28,21 +28,32 @@ def nodes(draft: Draft) -> None:
     aggregates = {name for name, kind, _ in draft.session.functions() if kind == "AGGREGATE"}
     mentions = _mentions(draft)
     for query in draft.queries.values():
-        before = len(draft.errors)
         reads = list(dict.fromkeys(d.name for d in query.lineage.dependencies)) if query.lineage else []
-        if query.name in draft.broken or any(draft.is_broken(name) or name not in draft.relations for name in reads):
+        found = _analyse(draft, query, reads, aggregates)
+        if found is None or query.name in draft.broken or any(draft.is_broken(n) or n not in draft.relations for n in reads):
             draft.broken.add(query.name)
             continue
-        node = _node(draft, query, [draft.relations[name] for name in reads], aggregates, shared=mentions[query.name] > 1)
-        if node is None or len(draft.errors) > before:
+        node = _node(draft, query, found, [draft.relations[name] for name in reads], shared=mentions[query.name] > 1)
+        if node is None:
             draft.broken.add(query.name)
             continue
         draft.nodes.append(node)
-        role = "view" if query.is_view else "query"
-        carries = node.spliced is not None
+        role, carries = "view" if query.is_view else "query", node.spliced is not None
         draft.relations[node.name] = Relation(node.name, role, node.sources, node.schema, carries_rows=carries, after_errors=node.after_errors)
         if query.is_view and node.schema is not None:
             draft.session.declare(node.name, node.schema)
+
+
+def _analyse(draft: Draft, query: Query, reads: list[str], aggregates: set[str]) -> Lineage | None:
+    """Whether a stream can answer the query, judged also where what it reads has errors of its own; None when it cannot."""
+    streams = [name for name in reads if name in draft.streaming]
+    if streams:
+        draft.streaming.add(query.name)
+    found = lineage.analyse(query.fragment.text, () if draft.request.bounded else streams, aggregates)
+    if found.kind == "refused":
+        draft.fail(found.reason or "a stream cannot answer this query", query.fragment.start + (found.offset or 0), 1, found.hint)
+        draft.broken.add(query.name)
+    return None if found.kind in {"refused", "error"} else found
 
 
 def _mentions(draft: Draft) -> Counter[str]:
@@ -51,14 +62,9 @@ def _mentions(draft: Draft) -> Counter[str]:
     return Counter([*read, *(relation for _, relation in draft.targets)])
 
 
-def _node(draft: Draft, query: Query, reads: list[Relation], aggregates: set[str], *, shared: bool) -> Node | None:
+def _node(draft: Draft, query: Query, found: Lineage, reads: list[Relation], *, shared: bool) -> Node | None:
     """One node; None when it is refused."""
     sql = query.fragment.text
-    streaming = [r.name for r in reads if r.sources]
-    found = lineage.analyse(sql, streaming, aggregates)
-    if found.kind in {"refused", "error"}:
-        draft.fail(found.reason or "not possible on a stream", query.fragment.start + (found.offset or 0), 1, found.hint)
-        return None
     schema = None
     if all(r.schema is not None for r in reads):
         schema = _plan(draft, query, sql)

@@ -6,7 +6,6 @@ from graphlib import CycleError, TopologicalSorter
 from typing import TYPE_CHECKING
 
 from thalweg.dialect import lineage
-from thalweg.plan.draft import listed, nearest
 
 if TYPE_CHECKING:
     from thalweg.plan.draft import Draft, Query
@@ -21,10 +20,10 @@ def order(draft: Draft) -> None:
             _syntax(draft, query)
         edges[name] = [d.name for d in query.lineage.dependencies if d.name in draft.queries]
         _unknown(draft, query)
-    _cycles(draft, edges)
-    ordered = TopologicalSorter({name: [d for d in edges[name] if d not in draft.broken] for name in edges if name not in draft.broken})
+    circular = _cycles(draft, edges)
+    ordered = TopologicalSorter({name: [d for d in edges[name] if d not in circular] for name in edges if name not in circular})
     position = {name: n for n, name in enumerate(ordered.static_order())}
-    draft.queries = dict(sorted(draft.queries.items(), key=lambda item: position.get(item[0], -1)))
+    draft.queries = dict(sorted(draft.queries.items(), key=lambda item: position.get(item[0], len(position))))
 
 
 def _syntax(draft: Draft, query: Query) -> None:
@@ -42,7 +41,7 @@ def _unknown(draft: Draft, query: Query) -> None:
         name = dependency.name
         if query.is_view and name.startswith("dlq.") and name in draft.relations:
             at = query.fragment.start + dependency.offset
-            draft.fail(f"a view cannot read {name}", at, dependency.width, f"query it where it lands: COPY (SELECT ... FROM {name}) TO ...")
+            draft.fail(f"a view cannot read {name}", at, dependency.width, f"query {name} where it lands: COPY (query) TO a target")
             draft.broken.add(query.name)
         if name in draft.relations or (name in draft.queries and draft.queries[name].is_view):
             continue
@@ -53,14 +52,12 @@ def _unknown(draft: Draft, query: Query) -> None:
         if name.startswith("dq."):
             draft.fail(f"{name} is not in this build", at, dependency.width, "expectations and their verdicts come later")
             continue
-        known = [*draft.relations, *(q.name for q in draft.queries.values() if q.is_view)]
-        hint = nearest(name, known) or (f"there are: {listed(known)}" if known else "the file defines no table")
-        draft.fail(f"no table or view named {name}", at, dependency.width, hint)
+        draft.fail(f"no table or view named {name}", at, dependency.width, draft.unknown(name))
 
 
-def _cycles(draft: Draft, edges: dict[str, list[str]]) -> None:
-    """Refuse every cycle, with all its members."""
-    left = dict(edges)
+def _cycles(draft: Draft, edges: dict[str, list[str]]) -> set[str]:
+    """Refuse every cycle, with all its members; returns them."""
+    left, found = dict(edges), set[str]()
     while True:
         try:
             TopologicalSorter(left).prepare()
@@ -72,6 +69,7 @@ def _cycles(draft: Draft, edges: dict[str, list[str]]) -> None:
             message = f"the views form a cycle: {' -> '.join(circle)}" if len(members) > 1 else f"view {first} reads itself"
             draft.fail(message, draft.queries[first].at, len(first), "one of them has to read something else")
             draft.broken.update(members)
+            found.update(members)
             left = {name: [d for d in reads if d not in members] for name, reads in left.items() if name not in members}
         else:
-            return
+            return found

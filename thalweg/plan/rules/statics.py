@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
-
-import pyarrow as pa
+from typing import TYPE_CHECKING
 
 from thalweg.errors import QueryRefused
 from thalweg.model.options import redact_url
@@ -12,18 +10,11 @@ from thalweg.plan.columns import read_columns, sql_type
 from thalweg.plan.draft import Relation
 from thalweg.plan.formats import beside
 from thalweg.plan.graph import StaticTable
+from thalweg.plan.type_names import engine_type
 
 if TYPE_CHECKING:
     from thalweg.dialect.tree import CreateTable
     from thalweg.plan.draft import Draft
-
-_PLAIN: Final = {
-    pa.string(): "VARCHAR", pa.binary(): "BYTEA", pa.bool_(): "BOOLEAN", pa.int8(): "TINYINT", pa.int16(): "SMALLINT", pa.int32(): "INT",
-    pa.int64(): "BIGINT", pa.uint8(): "TINYINT UNSIGNED", pa.uint16(): "SMALLINT UNSIGNED", pa.uint32(): "INT UNSIGNED",
-    pa.uint64(): "BIGINT UNSIGNED", pa.float32(): "REAL", pa.float64(): "DOUBLE", pa.date32(): "DATE",
-}  # fmt: skip
-"""How the engine spells the types that a file's column list may have."""
-
 
 def statics(draft: Draft) -> None:
     """Create every static table in the engine, which reads its files' schema."""
@@ -33,26 +24,6 @@ def statics(draft: Draft) -> None:
         _create(draft, table, name)
         if len(draft.errors) > before:
             draft.broken.add(name)
-
-
-def engine_type(kind: pa.DataType) -> str | None:
-    """A type in the engine's own spelling; None where its CREATE statement has no such type."""
-    if kind in _PLAIN:
-        return _PLAIN[kind]
-    if pa.types.is_decimal(kind):
-        return f"DECIMAL({kind.precision}, {kind.scale})"
-    if pa.types.is_timestamp(kind):
-        digits = {"s": 0, "ms": 3, "us": 6, "ns": 9}[kind.unit]
-        return f"TIMESTAMP({digits})" + (" WITH TIME ZONE" if kind.tz else "")
-    if pa.types.is_list(kind):
-        inner = engine_type(kind.value_type)
-        return f"{inner}[]" if inner else None
-    if pa.types.is_struct(kind):
-        inner_types = [(f.name, engine_type(f.type)) for f in kind]
-        if any(spelled is None for _, spelled in inner_types):
-            return None
-        return f"STRUCT<{', '.join(f'{_quote(n)} {spelled}' for n, spelled in inner_types)}>"
-    return None
 
 
 def _create(draft: Draft, table: CreateTable, name: str) -> None:
