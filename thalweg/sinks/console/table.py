@@ -32,7 +32,7 @@ class Table:
         """Rows as lines, with the head before them where it is due."""
         columns = [self._cells(column) for column in batch.columns]
         widths = [max([width(n), *map(width, cells)]) for n, cells in zip(self._names, columns, strict=True)]
-        out = []
+        out: list[str] = []
         if not self._widths or any(w > have for w, have in zip(widths, self._widths, strict=True)):
             self._widths = [max(pair) for pair in zip(widths, self._widths or widths, strict=True)]
             out += [self._line(self._names), "-+-".join("-" * w for w in self._widths)]
@@ -56,7 +56,8 @@ class Table:
 
 def cell(text: str, limit: int) -> str:
     """One value: control and invisible characters escaped, cut with an ellipsis where it is too wide."""
-    out, used = [], 0
+    out: list[str] = []
+    used = 0
     for character in text:
         shown = escaped(character)
         wide = width(shown)

@@ -66,13 +66,13 @@ def create_once(path: Path, content: bytes, scratch: Path) -> None:
     """Create ``path`` with this content, whole and durable or not at all. Raises FileExistsError where it is taken."""
     fd = os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
     try:
-        view = memoryview(content)
-        while view:
-            view = view[os.write(fd, view):]
-        os.fsync(fd)
-    finally:
-        os.close(fd)
-    try:
+        try:
+            view = memoryview(content)
+            while view:
+                view = view[os.write(fd, view):]
+            os.fsync(fd)
+        finally:
+            os.close(fd)
         os.link(scratch, path)
     finally:
         scratch.unlink()

@@ -14,12 +14,12 @@ NAME_BYTES = 255
 """Longest name of one file or folder on common file systems."""
 _STEM_BYTES = 120
 _SAFE = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.")
-_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
 
 
 def is_local(location: str) -> bool:
     """Whether ``location`` is a plain path or a ``file:`` URL."""
-    return not _SCHEME.match(location) or location.lower().startswith("file://")
+    return not _SCHEME.match(location) or location.lower().startswith("file:")
 
 
 def local_path(location: str) -> Path:
@@ -28,10 +28,10 @@ def local_path(location: str) -> Path:
     Raises ValueError, worded for the user, where the location names no folder.
     """
     path = location
-    if location.lower().startswith("file://"):
+    if location.lower().startswith("file:"):
         parts = urlsplit(location)
-        if parts.netloc not in {"", "localhost"}:
-            message = f"file://{parts.netloc}{parts.path} names the host {parts.netloc!r}: a file URL has three slashes, file:///folder/"
+        if parts.netloc not in {"", "localhost"} or not parts.path.startswith("/"):
+            message = f"{location!r} has no full path: a file URL has three slashes, file:///folder/"
             raise ValueError(message)
         path = unquote(parts.path)
     if not path.strip() or "\0" in path:

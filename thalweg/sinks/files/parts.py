@@ -25,13 +25,20 @@ class Closed:
     """Hive folder below the target; empty without PARTITIONED BY."""
     rows: int
     nbytes: int
+    raw_bytes: int
+    """Size of the rows in memory."""
 
 
 class Part:
     """Rows of one Hive folder on their way into one file; the file is made with the first row group."""
 
-    def __init__(self, path: Path, folder: str, schema: pa.Schema, settings: Callable[[pa.Table], Mapping[str, Any]]) -> None:
-        """``settings(first rows)`` gives the writer's keyword arguments, once the first row group is known."""
+    def __init__(
+        self, path: Path, folder: str, schema: pa.Schema, settings: Callable[[pa.Table], Mapping[str, Any]], ratio: float = 1.0
+    ) -> None:
+        """``settings(first rows)`` gives the writer's keyword arguments, once the first row group is known.
+
+        ``ratio`` is what a byte in memory came to in files before this one.
+        """
         self.path = path
         self.folder = folder
         self.rows = 0
@@ -41,6 +48,7 @@ class Part:
         self._settings = settings
         self._batches: list[pa.RecordBatch] = []
         self._writer: Any = None
+        self._ratio = ratio
         self._raw_bytes = 0
         self._encoded_bytes = 0
 
@@ -52,7 +60,7 @@ class Part:
     @property
     def nbytes(self) -> int:
         """Size of the file if it were closed now, by the compression seen so far."""
-        ratio = self._encoded_bytes / self._raw_bytes if self._raw_bytes else 1.0
+        ratio = self._encoded_bytes / self._raw_bytes if self._raw_bytes else self._ratio
         return self._encoded_bytes + int(self.gathered_bytes * ratio)
 
     def add(self, batch: pa.RecordBatch) -> None:
@@ -82,7 +90,7 @@ class Part:
         self._writer.close()
         self._writer = None
         disk.sync_file(self.path)
-        return Closed(self.path, self.folder, self.rows, self.path.stat().st_size)
+        return Closed(self.path, self.folder, self.rows, self.path.stat().st_size, self._raw_bytes)
 
     def discard(self) -> None:
         """Give the rows up; the temporary file itself is left to whoever owns the folder."""

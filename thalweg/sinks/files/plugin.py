@@ -20,14 +20,13 @@ if TYPE_CHECKING:
 
 def make(target: Target, context: SinkContext) -> Sink:
     """The sink for a target; touches nothing yet."""
-    schema = fingerprint(context.schema)
     publisher: LocalPublisher | RemotePublisher
     if layout.is_local(target.location):
-        owner = Owner(context.pipeline, context.relation, context.metadata_prefix, schema, context.version)
+        owner = Owner(context.pipeline, context.relation, context.metadata_prefix, fingerprint(context.schema), context.version)
         publisher = LocalPublisher(layout.local_path(target.location), owner, context.clock)
     else:
         publisher = RemotePublisher(target.location, context.relation)
-    return FilesSink(target.options, context, schema, publisher)
+    return FilesSink(target, context, publisher)
 
 
 PLUGIN = SinkPlugin(

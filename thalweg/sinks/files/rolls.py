@@ -25,9 +25,10 @@ class Roll:
 
     def __init__(
         self, schema: pa.Schema, partition_by: tuple[str, ...], options: FileOptions, temp_path: Callable[[], Path],
-        settings: Callable[[pa.Table], Mapping[str, Any]], now_ns: int,
+        settings: Callable[[pa.Table], Mapping[str, Any]], now_ns: int, ratio: float,
     ) -> None:
-        """Its age counts from ``now_ns``, monotonic."""
+        """Its age counts from ``now_ns``, monotonic; ``ratio`` is the compression of the rolls before."""
+        self._start_ratio = ratio
         self._schema = schema
         self._partition_by = partition_by
         self._options = options
@@ -53,6 +54,12 @@ class Roll:
     def spans(self) -> tuple[KeyedSpans, ...]:
         """Everything taken, merged."""
         return keyed(self._spans)
+
+    @property
+    def ratio(self) -> float:
+        """Bytes in closed files for one byte in memory."""
+        raw = sum(f.raw_bytes for f in self._closed)
+        return sum(f.nbytes for f in self._closed) / raw if raw else self._start_ratio
 
     def due(self, now_ns: int) -> bool:
         """Whether it should be published: age, size, rows, or too many open files."""
@@ -98,7 +105,7 @@ class Roll:
         if part is None:
             path = self._temp_path()
             self._paths.append(path)
-            part = self._parts[folder] = Part(path, folder, self._schema, self._settings)
+            part = self._parts[folder] = Part(path, folder, self._schema, self._settings, self._start_ratio)
         part.add(rows)
         if part.gathered_rows >= self._options.group_rows or part.gathered_bytes >= self._options.group_bytes:
             self._write_group(part)

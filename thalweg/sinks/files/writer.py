@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -15,6 +16,7 @@ from thalweg.errors import SinkFailed
 from thalweg.model.events import Notice
 from thalweg.ports.sink import Sink
 from thalweg.sinks.files import disk, encodings
+from thalweg.sinks.files.check import check, fingerprint
 from thalweg.sinks.files.entries import PartitionKey, spans_json
 from thalweg.sinks.files.rolls import Roll
 
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
 
     from thalweg.model.position import Partition
     from thalweg.model.spans import SpanSet
-    from thalweg.ports.sink import Delivery, SinkContext
+    from thalweg.ports.sink import Delivery, SinkContext, Target
     from thalweg.sinks.files.local import LocalPublisher
     from thalweg.sinks.files.options import FileOptions
     from thalweg.sinks.files.remote import RemotePublisher
@@ -32,21 +34,25 @@ if TYPE_CHECKING:
 class FilesSink(Sink):
     """One relation's files in one target."""
 
-    def __init__(self, options: FileOptions, context: SinkContext, schema: str, publisher: LocalPublisher | RemotePublisher) -> None:
-        """``schema`` is the fingerprint of the context's schema; nothing is touched yet."""
-        self._options = options
+    def __init__(self, target: Target, context: SinkContext, publisher: LocalPublisher | RemotePublisher) -> None:
+        """Nothing is touched yet."""
+        self._target = target
+        self._options: FileOptions = target.options
         self._context = context
-        self._fingerprint = schema
         self._publisher = publisher
         self._roll: Roll | None = None
+        self._ratio = 1.0
         self._confirmed: list[int] = []
         self._choice: encodings.Choice | None = None
 
     def open(self) -> None:
         """Make the folder, take the process's lock, finish what dead processes left."""
+        known = replace(self._target, schema=self._context.schema, partition_by=self._context.partition_by)
+        if problems := check(known):
+            raise SinkFailed("; ".join(problems), where=self._publisher.where)
         with self._explained("open the target"):
             before = self._publisher.open()
-        if before is not None and before != self._fingerprint:
+        if before is not None and before != fingerprint(self._context.schema):
             self._notice("warning", "files.schema_changed", "new files have other columns than the ones before")
 
     def covered(self, partitions: Collection[Partition]) -> SpanSet | None:
@@ -60,7 +66,7 @@ class FilesSink(Sink):
         if self._roll is None:
             self._roll = Roll(
                 self._context.schema, self._context.partition_by, self._options, self._publisher.temp_path, self._settings,
-                self._context.clock.monotonic_ns(),
+                self._context.clock.monotonic_ns(), self._ratio,
             )
         keys = [PartitionKey.of(s.partition, self._context.identity(s.partition)) for s in delivery.spans]
         with self._given_up("write a file"):
@@ -109,6 +115,7 @@ class FilesSink(Sink):
         with self._given_up("publish files"):
             self._publisher.publish(roll.close(self._footer(spans_json(spans))), spans)
         self._roll = None
+        self._ratio = roll.ratio
         self._confirmed += roll.seqs
 
     def _footer(self, spans: list[dict[str, Any]]) -> dict[str, str]:

@@ -31,7 +31,7 @@ class MemorySink(Sink):
 
     def __init__(self, target: str, context: SinkContext) -> None:
         """Nothing is added before ``confirm``."""
-        self._target = target
+        self._key = (target, context.relation, context.pipeline)
         self._context = context
         self._waiting: list[tuple[Delivery, list[Span]]] = []
 
@@ -42,7 +42,7 @@ class MemorySink(Sink):
         """What was confirmed in this process."""
         out = SpanSet()
         for partition in partitions:
-            for lo, hi in STORE.ranges(self._target, self._context.relation, keyed(partition, self._context.identity(partition))):
+            for lo, hi in STORE.ranges(self._key, keyed(partition, self._context.identity(partition))):
                 out.add(Span(partition, lo, hi))
         return out
 
@@ -56,8 +56,8 @@ class MemorySink(Sink):
         confirmed = []
         while self._waiting:
             delivery, spans = self._waiting[0]
-            if not STORE.add(self._target, self._context.relation, list(delivery.batches), spans):
-                raise SpanTaken(f"spans of delivery {delivery.seq} are there already", where=self._target)
+            if not STORE.add(self._key, list(delivery.batches), spans):
+                raise SpanTaken(f"spans of delivery {delivery.seq} are there already", where=self._key[0])
             confirmed.append(self._waiting.pop(0)[0].seq)
         return confirmed
 
@@ -81,14 +81,19 @@ def _check(target: Target) -> list[str]:
     return [] if target.location.removeprefix("memory://").strip("/") else ["memory:// needs a name, such as memory://orders"]
 
 
+def _key(target: Target, context: SinkContext) -> tuple[str, str, str]:
+    """Where the store keeps it."""
+    return target.location, context.relation, context.pipeline
+
+
 def _rewrite(target: Target, context: SinkContext) -> list[str]:
     """Forget the relation."""
-    return [f"{target.location} ({context.relation})"] if STORE.clear(target.location, context.relation) else []
+    return [f"{target.location} ({context.relation})"] if STORE.drop(_key(target, context)) else []
 
 
 def _rewrite_plan(target: Target, context: SinkContext) -> list[str]:
     """Whether there is something to forget."""
-    return [f"{target.location} ({context.relation})"] if STORE.batches(target.location, context.relation) else []
+    return [f"{target.location} ({context.relation})"] if STORE.has(_key(target, context)) else []
 
 
 PLUGIN = SinkPlugin(

@@ -25,18 +25,22 @@ class MemoryTable:
     deliveries: int = 0
 
 
+Key = tuple[str, str, str]
+"""Location, relation, pipeline."""
+
+
 class MemoryStore:
-    """Tables by target and relation; thread-safe."""
+    """Tables by target, relation and pipeline; thread-safe."""
 
     def __init__(self) -> None:
         """Empty."""
         self._lock = threading.Lock()
-        self._tables: dict[tuple[str, str], MemoryTable] = {}
+        self._tables: dict[Key, MemoryTable] = {}
 
-    def add(self, target: str, relation: str, batches: list[pa.RecordBatch], spans: list[Span]) -> bool:
+    def add(self, key: Key, batches: list[pa.RecordBatch], spans: list[Span]) -> bool:
         """Add rows with their spans; False, and nothing happens, where any of the spans is there already."""
         with self._lock:
-            table = self._tables.setdefault((target, relation), MemoryTable())
+            table = self._tables.setdefault(key, MemoryTable())
             if any(table.spans.overlaps(span) for span in spans):
                 return False
             table.spans.update(spans)
@@ -44,28 +48,30 @@ class MemoryStore:
             table.deliveries += 1
             return True
 
-    def ranges(self, target: str, relation: str, partition: Partition) -> list[tuple[int, int]]:
+    def ranges(self, key: Key, partition: Partition) -> list[tuple[int, int]]:
         """Ranges of a keyed partition."""
         with self._lock:
-            table = self._tables.get((target, relation))
+            table = self._tables.get(key)
             return table.spans.ranges(partition) if table else []
 
     def batches(self, target: str, relation: str | None = None) -> list[pa.RecordBatch]:
         """Batches in the order in which they became durable; of every relation where none is named."""
         with self._lock:
-            return [b for (t, r), table in self._tables.items() if t == target and relation in {None, r} for b in table.batches]
+            return [b for (t, r, _), table in self._tables.items() if t == target and relation in {None, r} for b in table.batches]
 
     def rows(self, target: str, relation: str | None = None) -> list[dict[str, Any]]:
         """The same as Python rows."""
         return [row for batch in self.batches(target, relation) for row in batch.to_pylist()]
 
-    def clear(self, target: str, relation: str | None = None) -> bool:
-        """Forget a target or one of its relations; whether there was one."""
+    def has(self, key: Key) -> bool:
+        """Whether there is such a table."""
         with self._lock:
-            gone = [key for key in self._tables if key[0] == target and relation in {None, key[1]}]
-            for key in gone:
-                del self._tables[key]
-            return bool(gone)
+            return key in self._tables
+
+    def drop(self, key: Key) -> bool:
+        """Forget a table; whether there was one."""
+        with self._lock:
+            return self._tables.pop(key, None) is not None
 
 
 def keyed(partition: Partition, identity: TopicIdentity) -> Partition:
