@@ -77,6 +77,15 @@ def read(draft: Draft, given: Sequence[Option], reader: Reader, at: tuple[int, i
     return out
 
 
+def complain(draft: Draft, given: Sequence[Option], messages: Sequence[str], at: tuple[int, int]) -> bool:
+    """Note a plug-in's messages, each at the last option that it names in quotes, else at ``at``. True when there were none."""
+    for message in messages:
+        named = [o for o in given if f"'{o.key}'" in message]
+        place = (named[-1].start, len(named[-1].key) + 2) if named else at
+        draft.fail(message, *place)
+    return not messages
+
+
 def refuse_unknown(draft: Draft, given: Sequence[Option], readers: Sequence[Reader], *, also: Sequence[str] = ()) -> bool:
     """Note every option that nobody reads; ``also`` names prefixes whose keys are judged elsewhere. True when there were any."""
     known = [doc for reader in readers for doc in reader.known()]

@@ -54,7 +54,7 @@ def read_columns(draft: Draft, table: CreateTable) -> Columns | None:
             payload.append(field)
             _refuse_prefix(draft, column)
         else:
-            _metadata(draft, column, field.type, metadata)
+            _metadata(draft, table, column, field.type, metadata)
     if len(draft.errors) > before:
         return None
     return Columns(tuple(payload), tuple(metadata), tuple(c.name for c in table.columns if c.not_null))
@@ -94,7 +94,7 @@ def _refuse_prefix(draft: Draft, column: ColumnDef) -> None:
         draft.fail(f"column {column.name} is under the metadata prefix '{draft.prefix}'", column.start, len(column.name), hint)
 
 
-def _metadata(draft: Draft, column: ColumnDef, declared: pa.DataType, out: list[MetadataColumn]) -> None:
+def _metadata(draft: Draft, table: CreateTable, column: ColumnDef, declared: pa.DataType, out: list[MetadataColumn]) -> None:
     """A ``METADATA FROM`` column: its key is known and its type holds every value."""
     assert column.metadata is not None
     _refuse_prefix(draft, column)
@@ -110,7 +110,7 @@ def _metadata(draft: Draft, column: ColumnDef, declared: pa.DataType, out: list[
         draft.fail(f"{column.name}: metadata '{key}' cannot be {column.type.text}: {why}", column.type.start, len(column.type.text), hint)
         return
     if pa.types.is_timestamp(declared) and declared.tz is None:
-        draft.notes.append(f"{column.name}: metadata '{key}' is a point in time; TIMESTAMP keeps its UTC wall clock")
+        draft.notes.append(f"{table.name}.{column.name}: metadata '{key}' is a point in time; TIMESTAMP keeps its UTC wall clock")
     out.append(MetadataColumn(column.name, reads, declared))
 
 

@@ -63,7 +63,7 @@ def _text(found: Facts) -> str:
         *([f"lane {lane['name']}", *_columns(lane["schema"], "")] for lane in found["lanes_read"]),
         *(_node(node) for node in found["nodes"]),
         *(_target(target) for target in found["targets"]),
-        ["offsets", *_offsets(found)],
+        ["offsets", *(line for offsets in found["offsets"] for line in _offsets(offsets))],
         ["settings", *_settings(found["settings"])],
     ]
     if found["notes"]:
@@ -89,9 +89,9 @@ def _source(source: Facts) -> list[str]:
     out = [f"table {source['name']}: {source['kind']} {source['location']}", f"  format {formats}; {policies}"]
     if "group" in source:
         out.append(f"  group {source['group']}")
-    resumes = "resumes where the targets' own records end, else at the group's committed offset"
-    out.append(f"  {resumes}, else: {source['starts']}" if source["starts"] else f"  {resumes}")
-    marks = {name: "not null" for name in source["not_null"]}
+    if source["starts"]:
+        out.append(f"  resumes at: {source['starts']}")
+    marks = dict.fromkeys(source["not_null"], "not null")
     marks |= {name: f"metadata {key}" for name, key in source["metadata"].items()}
     return [*out, *_columns(source["schema"], "; ".join(source.get("unresolved", ())), marks)]
 
@@ -122,12 +122,14 @@ def _target(target: Facts) -> list[str]:
     return out
 
 
-def _offsets(found: Facts) -> list[str]:
-    """The gate rule, applied."""
-    gates = found["gates"]
-    out = [f"  committed after {' and '.join(gates['gating'])} {'has' if len(gates['gating']) == 1 else 'have'} the rows"]
-    if "pace" in gates:
-        out += [f"  {gates['pace']}", f"  way out: {gates['way_out']}"]
+def _offsets(offsets: Facts) -> list[str]:
+    """The gate rule, applied to one table."""
+    gating = offsets["gating"]
+    if not gating:
+        return [f"  {offsets['table']}: read by no target"]
+    out = [f"  {offsets['table']}: committed after {', '.join(gating)} {'has' if len(gating) == 1 else 'have'} the rows"]
+    if "pace" in offsets:
+        out += [f"    {offsets['pace']}", f"    way out: {offsets['way_out']}"]
     return out
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from thalweg.arrow.metadata import dead_letter_schema, raw_schema
 from thalweg.model.options import redact_url
@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from thalweg.plan.graph import Lane, Node, PayloadFormat, Plan, SourceTable, StaticTable
 
 Facts = dict[str, Any]
+_WAY_OUT: Final = (
+    "give a slow target a pipeline file and a group of its own; with 'role' 'primary_raw' on a COPY of raw.* the others will follow by themselves "
+    "once replay from raw is there"
+)
 
 
 def facts(plan: Plan) -> Facts:
@@ -27,7 +31,7 @@ def facts(plan: Plan) -> Facts:
         "nodes": [_node(plan, node) for node in plan.nodes],
         "targets": [_target(plan, lane) for lane in plan.lanes],
         "edges": edges(plan),
-        "gates": _gates(plan),
+        "offsets": [_offsets(plan, table) for table in plan.sources],
         "settings": [
             {"key": key, "value": value, "origin": plan.settings.origins.get(key, "default")} for key, value in plan.settings.shown.items()
         ],
@@ -39,19 +43,15 @@ def edges(plan: Plan) -> list[tuple[str, str]]:
     """Who reads whom; a target's end is ``-> name``."""
     out = [(name, node.name) for node in plan.nodes for name in node.inputs]
     out += [(lane.relation, f"-> {lane.name}") for lane in plan.lanes]
-    return [(name, f"{a}.{name}") for name, a in _lane_parents(plan, out)] + out
+    read = {name for name, _ in out}
+    lanes = [(table.name, f"{head}.{table.name}") for table in plan.sources for head in ("raw", "dlq") if f"{head}.{table.name}" in read]
+    lanes += [(table.name, "dlq.all") for table in plan.sources if "dlq.all" in read]
+    return lanes + out
 
 
 def fields(schema: pa.Schema | None) -> list[Facts] | None:
     """Columns with their types, nested ones with their parts; None while the schema is unresolved."""
     return None if schema is None else [_field(field) for field in schema]
-
-
-def _lane_parents(plan: Plan, out: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Edges from a source to those of its raw and dead-letter lanes that somebody reads."""
-    read = {name for name, _ in out}
-    pairs = [(table.name, head) for table in plan.sources for head in ("raw", "dlq") if f"{head}.{table.name}" in read]
-    return pairs
 
 
 def _field(field: pa.Field) -> Facts:
@@ -153,15 +153,12 @@ def _target(plan: Plan, lane: Lane) -> Facts:
     }
 
 
-def _gates(plan: Plan) -> Facts:
-    """Who holds back the offsets, and the way out where several do."""
-    gating = [lane for lane in plan.lanes if lane.gates]
+def _offsets(plan: Plan, table: SourceTable) -> Facts:
+    """Who holds back a table's offsets, and the way out where several do."""
+    gating = [lane for lane in plan.lanes if lane.gates and table.name in lane.sources]
     data = [lane.name for lane in gating if not lane.dead_letters]
-    out: Facts = {"gating": [lane.name for lane in gating]}
+    out: Facts = {"table": table.name, "gating": [lane.name for lane in gating]}
     if len(data) > 1:
-        out["pace"] = "the slowest of them sets the pace for all"
-        out["way_out"] = (
-            "give a slow target a pipeline file of its own, with a group of its own; a COPY of raw.* with 'role' 'primary_raw' will let the "
-            "others follow by themselves once replay from raw is there"
-        )
+        out["pace"] = f"{', '.join(data)}: the slowest sets the pace of all"
+        out["way_out"] = _WAY_OUT
     return out

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from thalweg.plan.graph import PayloadFormat
     from thalweg.ports.codec import CodecPlugin
-    from thalweg.ports.schemas import SchemaRegistry
+    from thalweg.ports.schemas import RegistryPlugin, SchemaRegistry
 
 
 def codec(name: str) -> CodecPlugin:
@@ -40,9 +40,9 @@ def codec(name: str) -> CodecPlugin:
     raise UserError(f"unknown format '{name}'", hint=nearest(name, formats) or f"formats: {listed(sorted(formats))}")
 
 
-def rooted(found: tuple[str, str] | None, base: str) -> tuple[str, str] | None:
-    """A registry whose URL is a relative path, taken from the pipeline's folder."""
-    if found is None or "://" in found[1] or not found[1]:
+def located(found: tuple[str, str] | None, base: str) -> tuple[str, str] | None:
+    """The registry that a codec asks for; the path of a local one is taken from the pipeline's folder."""
+    if found is None or not registry.load("registries", found[0]).local:
         return found
     return found[0], str(beside(found[1], base))
 
@@ -54,11 +54,11 @@ def beside(path: str, base: str) -> Path:
 
 
 def open_registry(found: tuple[str, str] | None, options: Mapping[str, str], *, connect: bool) -> SchemaRegistry | None:
-    """The registry of a format; one that would need a connection stays closed unless ``connect``."""
-    if found is None or not (connect or "://" not in found[1]):
+    """The registry of a format; one that takes a connection stays closed unless ``connect``."""
+    if found is None:
         return None
-    made: SchemaRegistry = registry.load("registries", found[0]).make(found[1], options)
-    return made
+    plugin: RegistryPlugin = registry.load("registries", found[0])
+    return plugin.make(found[1], options) if connect or plugin.local else None
 
 
 def resolve(payload: PayloadFormat, *, connect: bool) -> pa.Schema | None:

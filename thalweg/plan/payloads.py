@@ -79,7 +79,7 @@ def resolve(draft: Draft, bound: Bound, side: Side, declared: pa.Schema | None) 
         metadata_prefix=draft.prefix, is_key=side.is_key,
     )  # fmt: skip
     try:
-        found = formats.rooted(side.codec.registry(request), draft.request.base)
+        found = formats.located(side.codec.registry(request), draft.request.base)
         payload = PayloadFormat(side.codec, request, found, formats.registry_options(side.format, side.reader.values(table.options)))
         return payload, formats.resolve(payload, connect=draft.request.connect)
     except UserError as e:

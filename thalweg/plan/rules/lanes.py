@@ -96,8 +96,7 @@ def _lane(draft: Draft, copy: Copy, relation: Relation, plugin: SinkPlugin, gene
     if len(draft.errors) == before:
         at = copy.relation.start if copy.relation is not None else copy.start
         width = len(str(copy.relation)) if copy.relation is not None else len("COPY")
-        for message in plugin.check(target):
-            draft.fail(message, at, width)
+        binding.complain(draft, copy.options, plugin.check(target), (at, width))
     if len(draft.errors) > before:
         return None
     assert copy.stored_as is not None
@@ -121,7 +120,7 @@ def _policy(draft: Draft, copy: Copy, relation: Relation, general: CopyOptions) 
             hint = f"to leave columns out, copy a query over {relation.name}"
             draft.fail(f"{relation.name} always has all metadata columns", option.start, len("'metadata'"), hint)
         return Policy.ALL
-    if not relation.carries_rows:
+    if not relation.carries_rows and not draft.request.bounded:
         if general.metadata in {"locator", "all"}:
             option = next(o for o in copy.options if o.key == "metadata")
             hint = "twg check says why; 'metadata' 'none' is all that is possible"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -57,22 +57,11 @@ def _bind(draft: Draft, table: CreateTable) -> Bound | None:
     sides = tuple(side for side in (value, key) if side is not None)
     guessed = tuple(f"{o.value}." for o in given if value is None and o.key.endswith("format"))
     binding.refuse_unknown(draft, given, [Reader(TableOptions), Reader(plugin.options), *(side.reader for side in sides)], also=guessed)
-    fits = own is not None and _check(draft, table, plugin, own)
+    place = (table.location.start, len(table.location.value) + 2)
+    fits = own is not None and binding.complain(draft, given, plugin.check(table.location.value, own), place)
     if not fits or general is None or value is None or columns is None or any(side.options is None for side in sides):
         return None
     return Bound(table, plugin, own, general, columns, sides)
-
-
-def _check(draft: Draft, table: CreateTable, plugin: SourcePlugin, own: Any) -> bool:  # noqa: ANN401 - the plug-in's own options
-    """What the plug-in says about location and options together, at the last option that it names, else at the location."""
-    messages = plugin.check(table.location.value, own)
-    for message in messages:
-        named = [option for option in table.options if f"'{option.key}'" in message]
-        if named:
-            draft.fail(message, named[-1].start, len(named[-1].key) + 2)
-        else:
-            draft.fail(message, table.location.start, len(table.location.value) + 2)
-    return not messages
 
 
 def _source(draft: Draft, bound: Bound) -> SourceTable | None:

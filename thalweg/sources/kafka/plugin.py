@@ -51,6 +51,11 @@ def describe_start(_location: str, options: KafkaOptions) -> str:
     return f"sinks' record, else the group's committed offset, else {options.startup_mode}{detail}{end}"
 
 
+def topics(location: str, options: KafkaOptions) -> tuple[str, ...]:
+    """The topics that are named; none for a pattern."""
+    return place(location, options).topics
+
+
 def query_file(_location: str, options: KafkaOptions) -> str | None:
     """The ``.sql`` file of ``embedded.data``."""
     return options.embedded_data if options.embedded_data is not None and options.embedded_data.endswith(".sql") else None
@@ -71,6 +76,7 @@ PLUGIN = SourcePlugin(
     make=KafkaSource,
     check=check,
     describe_start=describe_start,
+    topics=topics,
     query_file=query_file,
     fill=fill,
 )
