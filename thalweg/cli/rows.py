@@ -48,6 +48,11 @@ def output(kind: str, schema: pa.Schema, stream: TextIO, look: TableLook) -> Out
     return _Arrow(schema, stream)
 
 
+def stream_table(schema: pa.Schema, stream: TextIO) -> Output:
+    """A table whose rows are drawn as they come: widths rest on the first ones, later rows that need more take more."""
+    return _StreamTable(schema, stream)
+
+
 class TableLook:
     """How tables are drawn: fitted to a width or not, across or down, and how many rows at most."""
 
@@ -91,6 +96,36 @@ class _Table:
             return self._look.expanded == "on"
         least = sum(min(w, _READABLE) + 3 for w in _widths(names, self._rows))
         return width is not None and least - 3 > width and bool(self._rows)
+
+
+class _StreamTable:
+    """Draws each row at once."""
+
+    def __init__(self, schema: pa.Schema, stream: TextIO) -> None:
+        """The header waits for the first rows, which say how wide the columns are."""
+        self._names = [printable(name) for name in schema.names]
+        self._right = [is_number(field.type) for field in schema]
+        self._stream = stream
+        self._widths: list[int] = []
+        self._count = 0
+
+    def write(self, batch: pa.RecordBatch) -> bool:
+        """Draw at once."""
+        columns = [[values.shown(v) for v in values.plain(column, values.hexadecimal)] for column in batch.columns]
+        rows = [[column[i] for column in columns] for i in range(batch.num_rows)]
+        self._count += len(rows)
+        if not self._widths and rows:
+            self._widths = _widths(self._names, rows)
+            self._stream.write("\n".join(aligned(self._names, rows, self._right, None)) + "\n")
+            return True
+        for row in rows:
+            cells = (_fitted(cell, max(w, min(cell_len(cell), _CELL)), right=r) for cell, w, r in zip(row, self._widths, self._right, strict=True))
+            self._stream.write(" | ".join(cells).rstrip() + "\n")
+        return True
+
+    def close(self) -> None:
+        """Say how many there were."""
+        self._stream.write(f"({figures.count(self._count)})\n")
 
 
 class _Csv:
