@@ -1,0 +1,144 @@
+"""A query that sqlglot cannot read, looked at word by word: what it reads, and whether anything in it could need a whole stream.
+
+DataFusion reads more than sqlglot does and has the last word on what is right. Here only one thing matters: nothing that
+gathers rows may slip through unseen, so whatever is in doubt is refused over a stream.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from thalweg.dialect import refusals
+from thalweg.dialect.cursor import CLOSER
+from thalweg.dialect.lexer import Kind, Lexeme, lex
+from thalweg.dialect.names import fold, qualified
+from thalweg.dialect.refusals import NotRows
+
+_CLAUSES: Final = {
+    "DISTINCT": "distinct", "GROUP": "group", "HAVING": "having", "QUALIFY": "qualify", "ORDER": "order", "SORT": "sort",
+    "LIMIT": "limit", "FETCH": "limit", "OFFSET": "offset", "TABLESAMPLE": "sample", "MATCH_RECOGNIZE": "match",
+    "CONNECT": "connect", "PIVOT": "pivots",
+}  # fmt: skip
+_GATHERING: Final = frozenset({"UNION", "INTERSECT", "MINUS", "JOIN", "OVER", "AGGREGATE", "APPLY", "RECURSIVE", "TOP", "INTO"})
+_BEFORE_TABLE: Final = frozenset({"FROM", "JOIN"})
+_NOT_TABLE: Final = frozenset({"SELECT", "LATERAL", "UNNEST", "VALUES", "WHERE", "ON", "GROUP", "ORDER", "LIMIT"})
+_WAY_OUT: Final = "write it in plainer SQL, so that it can be told whether it keeps the stream's rows apart"
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """A name that stands where a table's name stands."""
+
+    name: str
+    offset: int
+    width: int
+
+
+class Skim:
+    """One query."""
+
+    def __init__(self, sql: str, streaming: frozenset[str], aggregates: frozenset[str]) -> None:
+        """Lex the text and find the tables."""
+        self.lexemes, self.faults = lex(sql)
+        self.streaming = streaming
+        self.aggregates = aggregates
+        self.mentions = self._mentions()
+
+    def check_brackets(self) -> None:
+        """An error for what no parser could read: nothing at all, endless strings, brackets that do not match."""
+        for fault in self.faults:
+            raise NotRows("error", f"unterminated {fault.what}", fault.start)
+        if not self.lexemes:
+            raise NotRows("error", "expected a SELECT, found nothing", 0)
+        opened: list[Lexeme] = []
+        for lexeme in self.lexemes:
+            if lexeme.upper in CLOSER:
+                opened.append(lexeme)
+            elif lexeme.upper in CLOSER.values() and (not opened or CLOSER[opened.pop().upper] != lexeme.upper):
+                raise NotRows("error", f"this {lexeme.upper} closes nothing", lexeme.start)
+        if opened:
+            raise NotRows("error", f"this {opened[-1].upper} has no closing {CLOSER[opened[-1].upper]}", opened[-1].start)
+
+        extra = next((a for a, b in zip(self.lexemes, self.lexemes[1:], strict=False) if a.upper == ";" and b.upper != ";"), None)
+        if extra is not None:
+            raise NotRows("error", "expected one query, found another behind the ;", extra.start)
+
+    def check_names(self, hidden: str) -> None:
+        """The hidden column's name is reserved here too."""
+        for lexeme in self.lexemes:
+            if _name(lexeme) == hidden:
+                raise refusals.reserved(hidden, lexeme.start, lexeme.end - lexeme.start)
+
+    def check_stream(self) -> None:
+        """Refuse whatever could need more than one row of the stream."""
+        if sum(mention.name in self.streaming for mention in self.mentions) > 1 or self._count("SELECT") > 1:
+            raise NotRows("refused", "this query reads its stream in more than one place, in a way that is not understood", 0, hint=_WAY_OUT)
+        for index, lexeme in enumerate(self.lexemes):
+            width = lexeme.end - lexeme.start
+            if lexeme.upper in _CLAUSES:
+                raise refusals.clause(_CLAUSES[lexeme.upper], lexeme.start)
+            except_rows = lexeme.upper == "EXCEPT" and (index == 0 or self.lexemes[index - 1].upper != "*")
+            if lexeme.upper in _GATHERING or except_rows:
+                what = f"{lexeme.upper} over a stream in a query that is not understood"
+                raise NotRows("refused", what, lexeme.start, width=width, hint=_WAY_OUT)
+            called = index + 1 < len(self.lexemes) and self.lexemes[index + 1].upper == "("
+            if called and _name(lexeme) in self.aggregates:
+                raise refusals.aggregate(_name(lexeme), lexeme.start)
+
+    def _count(self, word: str) -> int:
+        """How often a word occurs."""
+        return sum(lexeme.upper == word for lexeme in self.lexemes)
+
+    def _mentions(self) -> list[Mention]:
+        """Names behind FROM, JOIN and the commas of a FROM clause, but for those that a WITH defines."""
+        found: list[Mention] = []
+        defined = {_name(a) for a, b in zip(self.lexemes, self.lexemes[1:], strict=False) if b.upper == "AS" and self._opens_after(b)}
+        index = 0
+        while index < len(self.lexemes):
+            if self.lexemes[index].upper in _BEFORE_TABLE:
+                index = self._from_items(index + 1, found)
+            else:
+                index += 1
+        return [mention for mention in found if mention.name not in defined]
+
+    def _from_items(self, index: int, into: list[Mention]) -> int:
+        """``a.b [AS] x, c, ...``; returns the index behind them."""
+        while index < len(self.lexemes) and _is_name(self.lexemes[index]):
+            first = self.lexemes[index]
+            parts = [_name(first)]
+            while index + 2 < len(self.lexemes) and self.lexemes[index + 1].upper == "." and _is_name(self.lexemes[index + 2]):
+                index += 2
+                parts.append(_name(self.lexemes[index]))
+            if index + 1 < len(self.lexemes) and self.lexemes[index + 1].upper == "(":
+                return index + 1  # a table function
+            into.append(Mention(qualified(parts), first.start, self.lexemes[index].end - first.start))
+            index += 1
+            index += self._upper(index) == "AS"
+            if index < len(self.lexemes) and _is_name(self.lexemes[index]) and self._upper(index + 1) == ",":
+                index += 1
+            if self._upper(index) != ",":
+                return index
+            index += 1
+        return index
+
+    def _upper(self, index: int) -> str:
+        """The word or sign at ``index``; empty behind the end."""
+        return self.lexemes[index].upper if index < len(self.lexemes) else ""
+
+    def _opens_after(self, lexeme: Lexeme) -> bool:
+        """Whether ``(`` comes right behind."""
+        following = next((other for other in self.lexemes if other.start >= lexeme.end), None)
+        return following is not None and following.upper == "("
+
+
+def _is_name(lexeme: Lexeme) -> bool:
+    """Whether this can be a table's name."""
+    return lexeme.kind is Kind.NAME or (lexeme.kind is Kind.WORD and lexeme.upper not in _NOT_TABLE)
+
+
+def _name(lexeme: Lexeme) -> str:
+    """A lexeme read as an identifier, folded; empty for what is none."""
+    if lexeme.kind is Kind.NAME:
+        return lexeme.value
+    return fold(lexeme.value) if lexeme.kind is Kind.WORD else ""
