@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -13,7 +14,7 @@ from datafusion.catalog import Table
 from thalweg.errors import QueryFailed, QueryRefused
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from datafusion.expr import CreateExternalTable
 
@@ -51,9 +52,13 @@ class Session:
         self.put(name, (), schema)
 
     def schema_of(self, sql: str) -> pa.Schema:
-        """Plan a query and give its output schema; raises QueryRefused."""
+        """Plan a query and give its output schema; raises QueryRefused.
+
+        The schema is that of the optimised plan: before type coercion, an empty array literal still says ``list<null>``.
+        """
         try:
-            return self._ctx.sql(sql).schema()
+            plan = self._ctx.sql(sql).optimized_logical_plan()
+            return self._ctx.create_dataframe_from_logical_plan(plan).schema()
         except BaseException as e:
             raise refused(e) from e
 
@@ -105,11 +110,22 @@ class Session:
             raise failed(e) from e
 
     def stream(self, sql: str) -> pa.RecordBatchReader:
-        """Run a query and hand out its batches as they come; errors come from the reader."""
+        """Run a query and hand out its batches as they come; errors of later batches come from the reader.
+
+        The reader has the schema of the batches: for some expressions (``CASE`` over arrays of structs) it is not the planned one.
+        """
         try:
-            return pa.RecordBatchReader.from_stream(self._ctx.sql(sql))
+            frame = self._ctx.sql(sql)
         except BaseException as e:
             raise refused(e) from e
+        batches = (batch.to_pyarrow() for batch in frame.execute_stream())
+        try:
+            first = next(batches, None)
+        except BaseException as e:
+            raise failed(e) from e
+        if first is None:
+            return pa.RecordBatchReader.from_batches(frame.schema(), [])
+        return pa.RecordBatchReader.from_batches(first.schema, chain([first], batches))
 
     # -- help
     def _key(self, name: str) -> str:
