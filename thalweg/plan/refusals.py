@@ -23,6 +23,7 @@ _TWICE = re.compile(r"unique expression names but the expression \"(?P<one>.*)\"
 _STRUCT = re.compile(r"Field (?P<name>\S+) not found in struct")
 _TYPE = re.compile(r"Unsupported SQL type (?P<name>\w+)")
 _TABLE = re.compile(r"table '(?:datafusion\.public\.)?(?P<name>[^']*)' not found")
+_PARSER = re.compile(r"ParserError\(\"(?P<what>.*?)(?: at Line: (?P<line>\d+), Column: (?P<column>\d+))?\"\)", re.DOTALL)
 _QUOTED = re.compile(r"'(?P<name>[^\W\d]\w*)'")
 _SHORTEST: Final = 3
 
@@ -113,8 +114,18 @@ def _table(found: re.Match[str], _message: str, sql: str) -> Refusal:
     return Refusal(f"no table or view named {found['name']}", *at, None)
 
 
+def _parser(found: re.Match[str], _message: str, sql: str) -> Refusal:
+    """Text that is no SQL; the engine counts lines and columns from 1."""
+    at = _start(sql)
+    if found["line"]:
+        before = sum(len(line) + 1 for line in sql.split("\n")[: int(found["line"]) - 1])
+        at = (min(before + int(found["column"]) - 1, max(len(sql) - 1, 0)), 1)
+    what = found["what"].replace('\\"', '"')
+    return Refusal(what[:1].lower() + what[1:], *at, None)
+
+
 _READERS: Final[tuple[tuple[re.Pattern[str], Callable[[re.Match[str], str, str], Refusal]], ...]] = (
-    (_FIELD, _field), (_FUNCTION, _function), (_AMBIGUOUS, _ambiguous), (_TWICE, _twice), (_STRUCT, _member), (_TYPE, _type), (_TABLE, _table),
+    (_FIELD, _field), (_FUNCTION, _function), (_AMBIGUOUS, _ambiguous), (_TWICE, _twice), (_STRUCT, _member), (_TYPE, _type), (_TABLE, _table), (_PARSER, _parser),
 )  # fmt: skip
 
 

@@ -11,6 +11,8 @@ from thalweg.errors import MissingExtra, UserError
 from thalweg.plan.draft import listed
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from thalweg.ports.sink import SinkPlugin
 
 _SCHEME: Final = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*):")
@@ -22,9 +24,11 @@ def scheme(location: str) -> str:
     return found["scheme"].lower() if found and len(found["scheme"]) > 1 else ""
 
 
-def sink(kind: str) -> SinkPlugin:
-    """The sink that claims ``STORED AS kind``; raises UserError with the nearest kind, MissingExtra where its package is missing."""
-    names = registry.names("sinks")
+def sink(kind: str, names: Sequence[str]) -> SinkPlugin:
+    """The one of the sinks ``names`` that claims ``STORED AS kind``.
+
+    Raises UserError with the nearest kind where there is none, MissingExtra where its package is missing.
+    """
     own = kind.lower()
     kinds: list[str] = []
     for name in sorted(names, key=lambda n: n != own):

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from thalweg import registry
 from thalweg.arrow.metadata import AT_SINK, TYPES, Policy
 from thalweg.errors import MissingExtra, UserError
 from thalweg.plan import binding
@@ -23,10 +24,11 @@ if TYPE_CHECKING:
 
 def lanes(draft: Draft) -> None:
     """Bind every COPY."""
+    known = registry.names("sinks")
     taken: dict[str, int] = {}
     for copy, name in draft.targets:
         relation = _relation(draft, copy, name)
-        bound = _sink(draft, copy)
+        bound = _sink(draft, copy, known)
         if bound is None:
             continue
         plugin, general, own = bound
@@ -59,7 +61,7 @@ def _relation(draft: Draft, copy: Copy, name: str) -> Relation | None:
     return found
 
 
-def _sink(draft: Draft, copy: Copy) -> tuple[SinkPlugin, CopyOptions | None, Any] | None:
+def _sink(draft: Draft, copy: Copy, known: list[str]) -> tuple[SinkPlugin, CopyOptions | None, Any] | None:
     """The sink and its options; None when nobody claims the target."""
     target = copy.target
     if copy.stored_as is None:
@@ -67,7 +69,7 @@ def _sink(draft: Draft, copy: Copy) -> tuple[SinkPlugin, CopyOptions | None, Any
         return None
     kind = copy.stored_as
     try:
-        plugin = sink(kind.value)
+        plugin = sink(kind.value, known)
     except (UserError, MissingExtra) as e:
         draft.fail(e.message, kind.start, len(kind.value), e.hint)
         return None

@@ -19,16 +19,17 @@ _SCHEMAS: Final = frozenset({"raw", "dlq", "dq", "public", "information_schema",
 
 def names(draft: Draft) -> None:
     """Sort the statements into tables, views and COPYs; refuse names that are taken or reserved and kinds that nobody knows."""
+    streaming = registry.names("sources")
     for statement in draft.script.statements:
         if isinstance(statement, CreateTable):
-            _table(draft, statement)
+            _table(draft, statement, streaming)
         elif isinstance(statement, CreateView) and _define(draft, statement.name):
             name = str(statement.name)
             draft.queries[name] = Query(name, statement.query, is_view=True, at=statement.name.start)
     _copies(draft)
 
 
-def _table(draft: Draft, table: CreateTable) -> None:
+def _table(draft: Draft, table: CreateTable, streaming: list[str]) -> None:
     """A table: streaming when a source claims its kind, static when the engine reads the files itself."""
     if not _define(draft, table.name):
         return
@@ -38,10 +39,10 @@ def _table(draft: Draft, table: CreateTable) -> None:
         draft.broken.add(name)
     if kind in STATIC_KINDS:
         draft.static_tables.append(table)
-    elif kind.lower() in registry.names("sources"):
+    elif kind.lower() in streaming:
         draft.tables.append(table)
     else:
-        kinds = sorted({*STATIC_KINDS, *(k.upper() for k in registry.names("sources"))})
+        kinds = sorted({*STATIC_KINDS, *(k.upper() for k in streaming)})
         hint = nearest(kind, kinds) or f"kinds: {listed(kinds)}"
         draft.fail(f"no source reads {kind}", table.stored_as.start, len(table.stored_as.value), hint.replace("'", ""))
         draft.broken.add(name)

@@ -51,7 +51,7 @@ def _analyse(draft: Draft, query: Query, reads: list[str], aggregates: set[str])
         draft.streaming.add(query.name)
     found = lineage.analyse(query.fragment.text, () if draft.request.bounded else streams, aggregates)
     if found.kind == "refused":
-        draft.fail(found.reason or "a stream cannot answer this query", query.fragment.start + (found.offset or 0), 1, found.hint)
+        draft.fail(found.reason or "a stream cannot answer this query", query.fragment.start + (found.offset or 0), found.width, found.hint)
         draft.broken.add(query.name)
     return None if found.kind in {"refused", "error"} else found
 

@@ -30,7 +30,7 @@ def _syntax(draft: Draft, query: Query) -> None:
     """A query that cannot be read."""
     assert query.lineage is not None
     at = query.fragment.start + (query.lineage.offset or 0)
-    draft.fail(query.lineage.reason or "this query cannot be read", at, 1, query.lineage.hint)
+    draft.fail(query.lineage.reason or "this query cannot be read", at, query.lineage.width, query.lineage.hint)
     draft.broken.add(query.name)
 
 
