@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from thalweg import __version__, config, registry, resources
 from thalweg.dialect.script import parse
 from thalweg.engine.session import Session
-from thalweg.errors import UserError
+from thalweg.errors import Location, ScriptError, ScriptErrors, UserError
 from thalweg.model.clock import SystemClock
 from thalweg.model.events import Fanout
 from thalweg.plan.planner import PlanRequest, make_plan
@@ -46,15 +46,24 @@ def read_plan(path: str, *, settings: Mapping[str, str], environ: Mapping[str, s
     UserError for a file that cannot be read.
     """
     file = Path(path)
-    try:
-        text = file.read_bytes().decode("utf-8-sig")
-    except OSError as e:
-        raise UserError(f"cannot read {path}: {e.strerror}") from e
-    except UnicodeDecodeError as e:
-        raise UserError(f"{path} is not UTF-8: byte {e.start} cannot be read") from e
-    script = parse(text, path, environ)
+    script = parse(_text(path), path, environ)
     request = PlanRequest(config.layers(settings, environ, file), connect, str(file.parent))
     return make_plan(script, request, Session())
+
+
+def _text(path: str) -> str:
+    """The file's text; a place that is no UTF-8 is an error like any other."""
+    try:
+        content = Path(path).read_bytes()
+    except OSError as e:
+        raise UserError(f"cannot read {path}: {e.strerror}") from e
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as e:
+        before = content[: e.start].decode("utf-8-sig")
+        line = content[: e.start].rsplit(b"\n", 1)[-1] + content[e.start :].split(b"\n", 1)[0]
+        place = Location(path, before.count("\n") + 1, len(before.rsplit("\n", 1)[-1]) + 1, line.decode("utf-8-sig", "backslashreplace").rstrip("\r"))
+        raise ScriptErrors([ScriptError(f"byte 0x{content[e.start]:02x} is not UTF-8", place, hint="save the file as UTF-8")]) from e
 
 
 def build(plan: Plan, *, observers: tuple[Observer, ...] = (), rewrite: bool = False, clock: Clock | None = None) -> Pipeline:
