@@ -14,7 +14,7 @@ from datafusion.catalog import Table
 from thalweg.errors import QueryFailed, QueryRefused
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from datafusion.expr import CreateExternalTable
 
