@@ -79,15 +79,7 @@ class PublishLog:
     def refresh(self) -> None:
         """Read the entries that came since the last look and roll their renames forward."""
         self._read_new()
-        pending = [f for f in self._unfinished if (self.temp_folder / f.temp).exists()]
-        if pending:
-            disk.sync_folder(self.folder)  # an entry must not be forgotten by a power cut after its files were shown
-            for file in pending:
-                self._rename(file)
-            for folder in {(self._target / f.final).parent for f in pending}:
-                disk.sync_folder(folder)
-            disk.sync_folder(self.temp_folder)
-        self._unfinished.clear()
+        self._finish()
 
     def covered(self, key: PartitionKey) -> list[tuple[int, int]]:
         """Published ranges of one partition, as of the last ``refresh``."""
@@ -225,6 +217,18 @@ class PublishLog:
         path = self._path(seq)
         entry = parse(path, path.read_bytes())
         return (entry.writer, entry.number) == (self._lock.token, number)
+
+    def _finish(self) -> None:
+        """Rename what entries name and nobody has renamed yet."""
+        pending = [f for f in self._unfinished if (self.temp_folder / f.temp).exists()]
+        if pending:
+            disk.sync_folder(self.folder)  # an entry must not be forgotten by a power cut after its files were shown
+            for file in pending:
+                self._rename(file)
+            for folder in {(self._target / f.final).parent for f in pending}:
+                disk.sync_folder(folder)
+            disk.sync_folder(self.temp_folder)
+        self._unfinished.clear()
 
     def _rename(self, file: FileEntry) -> None:
         """Show one file; somebody else may be doing the same."""
