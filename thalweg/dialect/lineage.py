@@ -114,6 +114,7 @@ def _skimmed(sql: str, streaming: Collection[str], aggregates: Collection[str]) 
     sources = tuple(dict.fromkeys(name for name in (d.name for d in reads) if name in streaming))
     try:
         skim.check_brackets()
+        skim.check_words()
         skim.check_names(ROW)
         if not sources:
             return Lineage("static", None, None, None, None, reads, ())

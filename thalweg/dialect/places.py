@@ -17,6 +17,12 @@ if TYPE_CHECKING:
 OPENERS: Final = frozenset({TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE})
 CLOSERS: Final = frozenset({TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE})
 ASKING: Final = frozenset({TokenType.IN, TokenType.EXISTS, TokenType.ANY, TokenType.ALL, TokenType.SOME})
+JOIN_WORDS: Final = frozenset(
+    {
+        TokenType.JOIN, TokenType.LEFT, TokenType.RIGHT, TokenType.FULL, TokenType.INNER, TokenType.OUTER, TokenType.CROSS,
+        TokenType.NATURAL, TokenType.SEMI, TokenType.ANTI, TokenType.ASOF, TokenType.LATERAL,
+    }
+)  # fmt: skip
 SET_OPERATORS: Final = frozenset({TokenType.UNION, TokenType.EXCEPT, TokenType.INTERSECT})
 KEYWORDS: Final[dict[str, tuple[TokenType, ...]]] = {
     "group": (TokenType.GROUP_BY,),
@@ -88,6 +94,14 @@ class Places:
             begin = bracket.start
         if before and before[-1].token_type in ASKING:
             begin = before[-1].start
+        return begin
+
+    def join(self, item: exp.Expr) -> int | None:
+        """Where the join begins that brings ``item`` in: at its first word; behind a comma at the item itself."""
+        begin = start_of(item)
+        before = [token for token in self.tokens if begin is not None and token.start < begin]
+        while before and before[-1].token_type in JOIN_WORDS:
+            begin = before.pop().start
         return begin
 
     def items(self, start: int, end: int) -> list[list[Token]]:

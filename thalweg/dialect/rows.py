@@ -176,20 +176,20 @@ class RowWalk:
             if relation.rows is None:
                 continue
             if stream is not None:
-                raise joins.two_streams(start_of(item))
+                raise joins.two_streams(self.places.join(item))
             stream = relation
         return stream, count
 
     def join(self, join: exp.Join, item: exp.Expr, *, left: bool, right: bool) -> None:
         """One join between what stands left of it and ``item``."""
         if left and right:
-            raise joins.two_streams(start_of(item))
+            raise joins.two_streams(self.places.join(item))
         if not left and not right:
             return
         word = joins.unusual(join)
         if word is not None:
-            self.note_opaque(f"{word} JOIN is not known here", start_of(item))
-        joins.check(join, start_of(item), left_streams=left, right_streams=right)
+            self.note_opaque(f"{word} JOIN is not known here", self.places.join(item))
+        joins.check(join, self.places.join(item), left_streams=left, right_streams=right)
 
     # -- relations
     def relation(self, node: exp.Expr) -> Relation:

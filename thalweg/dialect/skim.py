@@ -12,7 +12,7 @@ from typing import Final
 from thalweg.dialect import refusals
 from thalweg.dialect.cursor import CLOSER
 from thalweg.dialect.lexer import Kind, Lexeme, lex
-from thalweg.dialect.names import fold, qualified
+from thalweg.dialect.names import fold, nearest, qualified
 from thalweg.dialect.refusals import NotRows
 
 _CLAUSES: Final = {
@@ -23,6 +23,7 @@ _CLAUSES: Final = {
 _GATHERING: Final = frozenset({"UNION", "INTERSECT", "MINUS", "JOIN", "OVER", "AGGREGATE", "APPLY", "RECURSIVE", "TOP", "INTO"})
 _BEFORE_TABLE: Final = frozenset({"FROM", "JOIN"})
 _NOT_TABLE: Final = frozenset({"SELECT", "LATERAL", "UNNEST", "VALUES", "WHERE", "ON", "GROUP", "ORDER", "LIMIT"})
+_NO_TABLE: Final = frozenset({"WHERE", "GROUP", "HAVING", "ORDER", "LIMIT", "ON", "USING", "UNION", "JOIN", ";"})
 _WAY_OUT: Final = "write it in plainer SQL, so that it can be told whether it keeps the stream's rows apart"
 
 
@@ -63,6 +64,27 @@ class Skim:
         extra = next((a for a, b in zip(self.lexemes, self.lexemes[1:], strict=False) if a.upper == ";" and b.upper != ";"), None)
         if extra is not None:
             raise NotRows("error", "expected one query, found another behind the ;", extra.start)
+
+    def check_words(self) -> None:
+        """An error for a table that is missing, and for FROM or WHERE misspelt."""
+        for index, lexeme in enumerate(self.lexemes):
+            after = self._upper(index + 1)
+            if lexeme.upper in _BEFORE_TABLE and (after in _NO_TABLE or index + 1 == len(self.lexemes)):
+                found = after or "the end of the query"
+                at = self.lexemes[min(index + 1, len(self.lexemes) - 1)]
+                raise NotRows("error", f"expected a table after {lexeme.upper}, found {found}", at.start, width=at.end - at.start)
+            for word in ("FROM", "WHERE"):
+                if self._is_meant(word, index):
+                    width = lexeme.end - lexeme.start
+                    raise NotRows("error", f"expected {word}, found {lexeme.value}", lexeme.start, width=width, hint=f"did you mean {word}?")
+
+    def _is_meant(self, word: str, index: int) -> bool:
+        """Whether a word was probably meant to be a keyword that the query has nowhere."""
+        lexeme = self.lexemes[index]
+        if lexeme.kind is not Kind.WORD or self._count(word) or nearest(lexeme.value, [word]) is None or index + 1 == len(self.lexemes):
+            return False
+        after = self.lexemes[index + 1]
+        return _is_name(after) and after.upper not in _NO_TABLE | _BEFORE_TABLE | {"AS"}
 
     def check_names(self, hidden: str) -> None:
         """The hidden column's name is reserved here too."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from sqlglot import Token, TokenType, exp
 from sqlglot.dialects.postgres import Postgres
-from sqlglot.errors import ErrorLevel, ParseError, TokenError
+from sqlglot.errors import ErrorLevel, SqlglotError
 from sqlglot.parser import Parser as BaseParser
 from sqlglot.parsers.postgres import PostgresParser
 
@@ -25,6 +25,8 @@ _PLAIN_WORDS: Final = frozenset(
     ["GLOB", "PARTITIONED_BY", "UNCACHE", "VARIADIC", "NOTNULL", "ISNULL", "RLIKE", "REGEXP", "ONLY", "LOCK", "GRANT", "REVOKE", "ROLLBACK", "COMMIT", "STRAIGHT_JOIN", "RETURNING", "CACHE", "KILL", "MERGE", "DESCRIBE", "COMMENT", "LOAD", "TRUNCATE", "COPY"]
 )
 _UNSEEN: Final = frozenset({TokenType.BLOCK_START, TokenType.BLOCK_END, TokenType.HINT})
+_PARSER_FAULTS: Final = (AttributeError, IndexError, KeyError, TypeError, ValueError)
+"""What sqlglot's parser raises on broken text where it meant to raise an error of its own (seen: AttributeError)."""
 _DEPTH: Final = 10_000
 SELECT_START: Final = "select_start"
 LIST_START: Final = "list_start"
@@ -102,13 +104,15 @@ def parse_query(sql: str) -> Parsed:
     dialect = DataFusion()
     try:
         tokens = dialect.tokenize(sql)
+        if any(token.token_type == TokenType.PIPE_GT for token in tokens):
+            raise Unreadable("pipe syntax")
         trees = [tree for tree in dialect.parser(error_level=ErrorLevel.IMMEDIATE).parse(tokens, sql) if tree is not None]
-    except (ParseError, TokenError) as e:
-        raise Unreadable(str(e).split("\n", maxsplit=1)[0]) from e
     except RecursionError as e:
         raise Unreadable("nested too deeply") from e
-    if len(trees) != 1 or any(token.token_type == TokenType.PIPE_GT for token in tokens):
-        raise Unreadable("expected one query without |>")
+    except (SqlglotError, *_PARSER_FAULTS) as e:
+        raise Unreadable(str(e).split("\n", maxsplit=1)[0]) from e
+    if len(trees) != 1:
+        raise Unreadable("expected one query")
     return Parsed(sql, tuple(tokens), trees[0])
 
 
