@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 import pyarrow.dataset as ds
@@ -20,6 +20,14 @@ if TYPE_CHECKING:
 
 _KEEP_TRACES = re.compile(r"^(DataFusion error: )?(Arrow error: |Schema error: |Error during planning: |SQL error: |Execution error: )?", re.IGNORECASE)
 
+_SETTINGS: Final = {
+    "datafusion.sql_parser.map_string_types_to_utf8view": "false",
+    "datafusion.execution.parquet.schema_force_view_types": "false",
+    "datafusion.execution.listing_table_factory_infer_partitions": "false",
+    "datafusion.execution.time_zone": "UTC",
+}
+"""Text is utf8 everywhere, so that the planned schema is the epoch's; a partition column stands in the files, so folders add none."""
+
 
 class Session:
     """One SessionContext. Used by one thread at a time; queries release the GIL while they run.
@@ -30,6 +38,8 @@ class Session:
     def __init__(self, *, batch_rows: int = 65_536, threads: int = 1) -> None:
         """``batch_rows``: rows of a result batch at most; ``threads``: DataFusion's target partitions."""
         config = SessionConfig().with_target_partitions(threads).with_batch_size(batch_rows).with_information_schema(enabled=True)
+        for key, value in _SETTINGS.items():
+            config = config.set(key, value)
         self._ctx = SessionContext(config)
         self._schemas: set[str] = {"public"}
         self._declared: dict[str, pa.Schema] = {}
