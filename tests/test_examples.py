@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.dataset as ds
 import pytest
 from datafusion import SessionContext
 
@@ -18,7 +19,7 @@ FOLDERS = sorted(p for p in EXAMPLES.iterdir() if p.is_dir())
 def rows_of(table: Path, query: str) -> list[dict[str, object]]:
     """The rows of a query over the Parquet files below ``table``, which it calls ``t``; values as JSON has them."""
     context = SessionContext()
-    context.sql(f"CREATE EXTERNAL TABLE t STORED AS PARQUET LOCATION '{table}/'")
+    context.register_dataset("t", ds.dataset(table, format="parquet"))
     batches = context.sql(query).collect()
     rows = pa.Table.from_batches(batches).to_pylist() if batches else []
     found: list[dict[str, object]] = json.loads(json.dumps(rows, default=str))
