@@ -14,6 +14,7 @@ import pyarrow.types as kinds
 
 from thalweg.arrow.columns import TYPE_KEY, is_list
 from thalweg.arrow.temporal import format_date, format_time, format_timestamp
+from thalweg.errors import UserError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def row_encoder(schema: pa.Schema | None) -> Callable[[dict[str, Any]], bytes]:
-    """What writes one row; without a schema the values' own types decide. Raises ValueError for NaN and infinities."""
+    """What writes one row; without a schema the values' own types decide. Raises UserError for NaN and infinities."""
     fields = {} if schema is None else {field.name: field for field in schema}
 
     def encode(row: dict[str, Any]) -> bytes:
@@ -89,10 +90,10 @@ def _scalar(value: Any) -> str:  # noqa: ANN401 - see _text()
     """Anything without parts."""
     if isinstance(value, Decimal):
         if not value.is_finite():
-            raise ValueError(f"JSON has no {value}")
+            raise UserError(f"JSON has no {value}")
         return str(value)
     if isinstance(value, float) and not math.isfinite(value):
-        raise ValueError(f"JSON has no {value}")
+        raise UserError(f"JSON has no {value}")
     if isinstance(value, bytes):
         return f'"{base64.b64encode(value).decode("ascii")}"'
     if isinstance(value, uuid.UUID):
