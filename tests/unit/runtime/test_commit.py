@@ -100,11 +100,18 @@ def test_the_slowest_record_decides() -> None:
     assert made.records()["b"].ranges(P) == [(0, 80)]
 
 
-def test_a_sink_without_a_record_yet_starts_where_the_others_resume() -> None:
-    """A COPY that was just added does not drag the others back."""
+def test_a_sink_without_a_record_yet_starts_where_the_group_is() -> None:
+    """A COPY that was just added starts where the others resume, which is what was committed."""
     made, _, _ = committer({"a": Record(SpanSet([Span(P, 0, 50)])), "new": Record(SpanSet())})
 
     assert made.resume({P: Committed(50, MINE)}, None)[P].offset == 50
+
+
+def test_a_sink_that_died_before_its_first_record_gets_everything() -> None:
+    """Nothing was committed, so nobody can know that it had anything: it starts where the other sink's record starts."""
+    made, _, _ = committer({"a": Record(SpanSet([Span(P, 5, 50)])), "slow": Record(SpanSet())})
+
+    assert made.resume({P: None}, None)[P].offset == 5
 
 
 def test_without_any_record_the_group_decides_and_then_the_start_mode() -> None:
