@@ -113,12 +113,11 @@ class _StreamTable:
         """Draw at once."""
         columns = [[values.shown(v) for v in values.plain(column, values.hexadecimal)] for column in batch.columns]
         rows = [[column[i] for column in columns] for i in range(batch.num_rows)]
-        self._count += len(rows)
         if not self._widths and rows:
             self._widths = _widths(self._names, rows)
-            self._stream.write("\n".join(aligned(self._names, rows, self._right, None)) + "\n")
-            return True
+            self._stream.write("\n".join(aligned(self._names, rows, self._right, None)[:2]) + "\n")
         for row in rows:
+            self._count += 1
             cells = (_fitted(cell, max(w, min(cell_len(cell), _CELL)), right=r) for cell, w, r in zip(row, self._widths, self._right, strict=True))
             self._stream.write(" | ".join(cells).rstrip() + "\n")
         return True

@@ -52,7 +52,7 @@ def _interact(shell: Shell, *, debug: bool) -> int:
         try:
             shell.run_text(text, "input")
         except KeyboardInterrupt:
-            shell.note("\ninterrupted")
+            shell.note("interrupted")
         except BrokenPipeError:
             raise
         except ThalwegError as e:

@@ -118,8 +118,8 @@ def _tail(shell: Shell, piece: Piece, argument: str) -> None:
     if argument:
         is_name = argument in {r.name for r in shell.workspace.relations()}
         text = f"SELECT * FROM {argument}" if is_name else argument  # noqa: S608 - the user's own query
-        shift = 0 if is_name else piece.text.index(argument)
-        shell.ask(replace(piece, text=text, column=piece.column + shift), tail=True)
+        before = "" if is_name else piece.before + piece.text[: piece.text.index(argument)]
+        shell.ask(replace(piece, text=text, before=before), tail=True)
     elif shell.last is None:
         raise piece.error("there is no question yet to tail", hint="\\tail SELECT ...")
     else:

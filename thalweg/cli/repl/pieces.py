@@ -20,9 +20,10 @@ class Piece:
     """A statement without its ``;``, or a whole backslash command."""
     origin: str
     """A file's name, ``stdin``, or ``input``."""
-    line: int
-    column: int
+    line: int = 1
     """Of the first character, from 1."""
+    before: str = ""
+    """What stands before it on its line."""
 
     @property
     def is_command(self) -> bool:
@@ -40,7 +41,7 @@ class Piece:
         end = self.text.find("\n", offset)
         text = self.text[begin : end if end >= 0 else len(self.text)].rstrip("\r")
         rows = self.text.count("\n", 0, offset)
-        before = " " * (self.column - 1) if rows == 0 else ""
+        before = self.before if rows == 0 else ""
         place = Location(self.origin, self.line + rows, offset - begin + 1 + len(before), before + text, max(1, min(width, len(text) - (offset - begin))))
         return ScriptError(message, place, hint=hint)
 
@@ -90,7 +91,7 @@ def _piece(text: str, start: int, end: int, origin: str) -> Piece:
     """A piece without the space around it."""
     inner = text[start:end]
     start += len(inner) - len(inner.lstrip())
-    return Piece(inner.strip(), origin, text.count("\n", 0, start) + 1, start - text.rfind("\n", 0, start))
+    return Piece(inner.strip(), origin, text.count("\n", 0, start) + 1, text[text.rfind("\n", 0, start) + 1 : start])
 
 
 def _blank(text: str) -> bool:

@@ -6,10 +6,11 @@ import tempfile
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from thalweg import compose
 from thalweg.dialect import lineage
+from thalweg.dialect.names import did_you_mean
 from thalweg.engine.session import failed, quoted
 from thalweg.errors import QueryRefused, UserError
 from thalweg.model.events import Fanout
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
     from thalweg.cli.repl.workspace import Workspace
     from thalweg.plan.graph import Node, SourceTable
     from thalweg.runtime.snapshot import Progress, Stored
+
+
+_UNKNOWN: Final = "no table or view named "
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +104,7 @@ def planned(workspace: Workspace, piece: Piece) -> Answer:
     try:
         reader = workspace.session.stream(piece.text)
     except QueryRefused as e:
-        raise _refused(piece, e) from e
+        raise _refused(workspace, piece, e) from e
     return Answer(reader.schema, _batches(reader))
 
 
@@ -206,13 +210,21 @@ def _schema(workspace: Workspace, piece: Piece, sql: str) -> pa.Schema:
     try:
         return workspace.session.schema_of(sql)
     except QueryRefused as e:
-        raise _refused(piece, e) from e
+        raise _refused(workspace, piece, e) from e
 
 
-def _refused(piece: Piece, error: QueryRefused) -> UserError:
-    """The engine's message under the word it speaks of."""
+def _refused(workspace: Workspace, piece: Piece, error: QueryRefused) -> UserError:
+    """The engine's message under the word it speaks of; what is unbalanced or unterminated is better found by reading the text."""
+    read = lineage.analyse(piece.text, (), ())
+    if read.kind == "error" and read.reason is not None:
+        return piece.error(read.reason, read.offset or 0, hint=read.hint)
     found = refusals.place(error.message, piece.text)
-    return piece.error(found.message, found.offset, width=found.width, hint=found.hint or error.hint)
+    if found.message.endswith("found: EOF"):
+        return piece.error(found.message.replace("found: EOF", "found the end"), len(piece.text), hint=found.hint)
+    hint = found.hint or error.hint
+    if hint is None and found.message.startswith(_UNKNOWN):
+        hint = did_you_mean(found.message.removeprefix(_UNKNOWN), [r.name for r in workspace.relations()]) or "\\d lists all of them"
+    return piece.error(found.message, found.offset, width=found.width, hint=hint)
 
 
 def _batches(reader: pa.RecordBatchReader) -> Iterator[pa.RecordBatch]:

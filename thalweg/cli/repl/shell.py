@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TextIO
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
+from thalweg import config
 from thalweg.cli import figures
 from thalweg.cli.render import printable
 from thalweg.cli.repl import meta
@@ -20,6 +21,7 @@ from thalweg.cli.repl.workspace import read_file
 from thalweg.cli.rows import TableLook, output, stream_table
 from thalweg.dialect.lexer import Kind
 from thalweg.dialect.names import fold
+from thalweg.errors import OptionError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from thalweg.runtime.snapshot import Progress as Moved
 
 _QUERY = frozenset({"SELECT", "WITH", "VALUES", "FROM", "(", "TABLE"})
+_EXPLAIN = frozenset({"ANALYZE", "VERBOSE", "FORMAT", "INDENT", "TREE", "PGJSON", "GRAPHVIZ"})
 _LOOK = frozenset({"EXPLAIN", "DESCRIBE", "DESC", "SHOW"})
 _WRITE = frozenset({"INSERT", "UPDATE", "DELETE", "MERGE", "COPY", "CREATE", "DROP", "ALTER", "TRUNCATE"})
 _FILLER = frozenset({"UNBOUNDED", "EXTERNAL", "TABLE", "VIEW", "FUNCTION", "IF", "NOT", "EXISTS"})
@@ -73,7 +76,7 @@ class Shell:
         self._depth += 1
         try:
             if self._depth > _DEEPEST:
-                raise Piece("", path, 1, 1).error("files include each other without end")
+                raise Piece("", path).error("files include each other without end")
             for piece in pieces:
                 self.run(piece)
                 if self.done:
@@ -162,6 +165,9 @@ class Shell:
                 for batch in answer.batches:
                     sink.write(batch)
                 self.out.flush()
+        except KeyboardInterrupt:
+            self.out.write("\n" if self.out.isatty() else "")
+            raise
         finally:
             answers.close()
             sink.close()
@@ -169,15 +175,29 @@ class Shell:
 
     def _look(self, piece: Piece) -> None:
         """EXPLAIN, DESCRIBE, SHOW: over what is planned, without reading a stream."""
-        words = [lexeme for lexeme in piece.lexemes() if lexeme.upper not in {"EXPLAIN", "ANALYZE", "VERBOSE", "FORMAT", "INDENT", "TREE", "PGJSON", "GRAPHVIZ"}]
-        if _verb(piece) == "EXPLAIN":
-            if not words or words[0].upper not in _QUERY:
-                raise piece.error("EXPLAIN takes a query", hint="EXPLAIN SELECT ...")
-            inner = Piece(piece.text[words[0].start :], piece.origin, piece.line, piece.column)
-            _only_reads(inner)
-            bind(self.workspace, understand(self.workspace, inner))
+        if _verb(piece) != "EXPLAIN":
+            answer = planned(self.workspace, piece)
+            self._print(answer.schema, answer.batches)
+            return
+        query = next((lexeme for lexeme in piece.lexemes()[1:] if lexeme.upper not in _EXPLAIN), None)
+        if query is None or query.upper not in _QUERY:
+            at, width = (query.start, len(query.value)) if query else (0, len("EXPLAIN"))
+            raise piece.error("EXPLAIN takes a query", at, width=width, hint="EXPLAIN SELECT ...")
+        inner = Piece(piece.text[query.start :], piece.origin)
+        _only_reads(inner)
+        bind(self.workspace, understand(self.workspace, inner))
         answer = planned(self.workspace, piece)
-        self._print(answer.schema, answer.batches)
+        if self.kind != "table":
+            self._print(answer.schema, answer.batches)
+            return
+        for batch in answer.batches:
+            for row in batch.to_pylist():
+                self._plan(row)
+
+    def _plan(self, row: dict[str, str]) -> None:
+        """A plan keeps its lines."""
+        kind, plan = row["plan_type"], row["plan"]
+        self.out.write("\n".join([f"-- {kind}", *(printable(line) for line in plan.rstrip().splitlines())]) + "\n")
 
     def _define(self, piece: Piece) -> None:
         """CREATE: add it to what can be asked for."""
@@ -200,7 +220,11 @@ class Shell:
         words = piece.lexemes()
         if [w.kind for w in words[1:]] != [Kind.STRING, Kind.SIGN, Kind.STRING] or words[2].value != "=":
             raise piece.error("expected SET 'key' = 'value'", len("SET "))
-        self.workspace.set(words[1].value, words[3].value)
+        try:
+            self.workspace.set(words[1].value, words[3].value)
+        except OptionError as e:
+            word = words[3 if e.key in config.KEYS else 1]
+            raise piece.error(e.message.replace("option", "setting", 1), word.start, width=word.end - word.start, hint=e.hint) from e
 
     def _width(self) -> int | None:
         """Columns of the terminal that rows go to."""

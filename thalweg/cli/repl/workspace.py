@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from thalweg import config
+from thalweg.cli.repl.pieces import Piece
 from thalweg.dialect.lexer import lex
 from thalweg.dialect.script import parse
 from thalweg.engine.session import Session
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from thalweg.cli.repl.pieces import Piece
     from thalweg.config import Settings
     from thalweg.dialect.tree import Script
     from thalweg.plan.graph import Plan, SourceTable
@@ -44,11 +44,14 @@ class Relation:
 class _Chunk:
     """Definitions from one place."""
 
-    text: str
-    origin: str
-    line: int
+    piece: Piece
     defines: str | None
-    """The name that a typed statement defines: typing it again replaces it."""
+    """The name that a typed statement defines: typing it again replaces it. None for a file."""
+
+    @property
+    def text(self) -> str:
+        """The text with its first line filled up, so that columns stay what they were."""
+        return " " * len(self.piece.before) + self.piece.text
 
 
 class Workspace:
@@ -70,7 +73,7 @@ class Workspace:
         folder, before = Path(path).parent, self._folder
         self._folder = self._folder or folder
         try:
-            self._adopt([*self._chunks, _Chunk(text, path, 1, None)])
+            self._adopt([*self._chunks, _Chunk(Piece(text, path), None)])
         except BaseException:
             self._folder = before
             raise
@@ -78,8 +81,7 @@ class Workspace:
     def define(self, piece: Piece, name: str | None) -> bool:
         """Add a typed CREATE; True when it replaced one of the same name."""
         kept = [c for c in self._chunks if name is None or c.defines != name]
-        text = " " * (piece.column - 1) + piece.text
-        self._adopt([*kept, _Chunk(text, piece.origin, piece.line, name)])
+        self._adopt([*kept, _Chunk(piece, name)])
         return len(kept) < len(self._chunks) - 1
 
     def forget(self, name: str) -> None:
@@ -134,7 +136,7 @@ class Workspace:
         for chunk in chunks:
             starts.append(text.count("\n"))
             text += chunk.text + ("\n" if _ends(chunk.text) else "\n;\n")
-        file = chunks[0].origin if chunks else "input"
+        file = chunks[0].piece.origin if chunks else "input"
         self.warning = None
         try:
             script = parse(text, file, self._environ)
@@ -181,5 +183,7 @@ def _placed(error: ScriptError, file: str, chunks: list[_Chunk], starts: list[in
     if at.file != file:
         return error
     index = max(i for i, start in enumerate(starts) if start < at.line)
-    place = dataclasses.replace(at, file=chunks[index].origin, line=at.line - starts[index] + chunks[index].line - 1)
+    piece, row = chunks[index].piece, at.line - starts[index]
+    text = piece.before + at.text[len(piece.before) :] if row == 1 else at.text
+    place = dataclasses.replace(at, file=piece.origin, line=row + piece.line - 1, text=text)
     return ScriptError(error.message, place, hint=error.hint)
