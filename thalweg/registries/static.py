@@ -93,4 +93,4 @@ def _make(url: str, options: Mapping[str, str]) -> SchemaRegistry:  # noqa: ARG0
     return _StaticRegistry(Path(url))
 
 
-PLUGIN = RegistryPlugin(make=_make)
+PLUGIN = RegistryPlugin(make=_make, local=True)
