@@ -40,12 +40,7 @@ def read_columns(draft: Draft, table: CreateTable) -> Columns | None:
     before = len(draft.errors)
     payload: list[pa.Field] = []
     metadata: list[MetadataColumn] = []
-    seen: set[str] = set()
     for column in table.columns:
-        if column.name in seen:
-            draft.fail(f"column {column.name} is declared twice", column.start, len(column.name))
-            continue
-        seen.add(column.name)
         _note_folding(draft, table, column)
         field = _field(draft, table, column)
         if field is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -83,18 +84,21 @@ def resolve(draft: Draft, bound: Bound, side: Side, declared: pa.Schema | None) 
         payload = PayloadFormat(side.codec, request, found, formats.registry_options(side.format, side.reader.values(table.options)))
         return payload, formats.resolve(payload, connect=draft.request.connect)
     except UserError as e:
-        _refuse(draft, table, e)
+        _refuse(draft, table, side, e)
         return None
 
 
-def _refuse(draft: Draft, table: CreateTable, error: UserError) -> None:
+def _refuse(draft: Draft, table: CreateTable, side: Side, error: UserError) -> None:
     """The codec's refusal, at the column or option that it names, or at the table."""
+    message = f"'key.format': {error.message}" if side.is_key else error.message
     for column in table.columns:
         if error.where == column.name or f"'{column.name}'" in error.message or f"column {column.name} " in error.message:
-            draft.fail(error.message, column.start, len(column.name), error.hint)
+            draft.fail(message, column.start, len(column.name), error.hint)
             return
-    named = [option for option in table.options if f"'{option.key}'" in error.message and not option.key.endswith("format")]
-    if named:
-        draft.fail(error.message, named[0].value_start, len(named[0].value) + 2, error.hint)
-        return
-    draft.fail(error.message, table.name.start, len(str(table.name)), error.hint)
+    hint = error.hint or ("options of the key's format begin with 'key.'" if side.is_key else None)
+    for key in re.findall(r"'([^']+)'", error.message):
+        place = None if key.endswith("format") else side.reader.place(table.options, key)
+        if place is not None:
+            draft.fail(message, place.value_start, len(place.value) + 2, hint)
+            return
+    draft.fail(message, table.name.start, len(str(table.name)), hint)

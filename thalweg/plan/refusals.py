@@ -24,6 +24,7 @@ _STRUCT = re.compile(r"Field (?P<name>\S+) not found in struct")
 _TYPE = re.compile(r"Unsupported SQL type (?P<name>\w+)")
 _TABLE = re.compile(r"table '(?:datafusion\.public\.)?(?P<name>[^']*)' not found")
 _PARSER = re.compile(r"ParserError\(\"(?P<what>.*?)(?: at Line: (?P<line>\d+), Column: (?P<column>\d+))?\"\)", re.DOTALL)
+_MISPLACED = re.compile(r"\b(?P<after>FROM|JOIN)\s+(?P<word>WHERE|GROUP|ORDER|LIMIT|HAVING|UNION|ON)\b", re.IGNORECASE)
 _QUOTED = re.compile(r"'(?P<name>[^\W\d]\w*)'")
 _SHORTEST: Final = 3
 
@@ -117,6 +118,10 @@ def _table(found: re.Match[str], _message: str, sql: str) -> Refusal:
 def _parser(found: re.Match[str], _message: str, sql: str) -> Refusal:
     """Text that is no SQL; the engine counts lines and columns from 1."""
     at = _start(sql)
+    misplaced = _MISPLACED.search(sql)
+    if misplaced is not None:
+        after, word = misplaced["after"].upper(), misplaced["word"].upper()
+        return Refusal(f"expected a table or view after {after}, found {word}", misplaced.start("word"), len(word), None)
     if found["line"]:
         before = sum(len(line) + 1 for line in sql.split("\n")[: int(found["line"]) - 1])
         at = (min(before + int(found["column"]) - 1, max(len(sql) - 1, 0)), 1)

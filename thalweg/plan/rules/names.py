@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import PurePath
 from typing import TYPE_CHECKING, Final
 
 from thalweg import registry
@@ -14,7 +13,7 @@ if TYPE_CHECKING:
     from thalweg.plan.draft import Draft
 
 STATIC_KINDS: Final = ("PARQUET", "CSV", "JSON", "NDJSON", "AVRO", "ARROW")
-_SCHEMAS: Final = frozenset({"raw", "dlq", "dq", "public", "information_schema", "datafusion"})
+_LANES: Final = frozenset({"raw", "dlq", "dq"})
 
 
 def names(draft: Draft) -> None:
@@ -49,15 +48,11 @@ def _table(draft: Draft, table: CreateTable, streaming: list[str]) -> None:
 
 
 def _define(draft: Draft, name: Name) -> bool:
-    """Take a name unless it is reserved or taken."""
+    """Take a name, once by the parser's care, unless its quotes make it look like a lane."""
     shown = str(name)
-    width = len(shown)
-    if len(name.parts) > 1 or (shown.partition(".")[0] in _SCHEMAS and "." in shown):
-        draft.fail(f"{shown}: a table or view has a name of one part", name.start, width, "raw, dlq and dq are filled by the pipeline itself")
-        return False
-    if shown in draft.names:
-        first = draft.script.source.location(draft.names[shown])
-        draft.fail(f"{shown} is defined twice", name.start, width, f"first at {PurePath(first.file).name}:{first.line}:{first.column}")
+    if shown.partition(".")[0] in _LANES and "." in shown:
+        draft.fail(f"{shown} looks like a lane", name.start, len(shown), "raw, dlq and dq are filled by the pipeline itself")
+        draft.broken.add(shown)
         return False
     draft.names[shown] = name.start
     return True

@@ -40,11 +40,8 @@ def settings(draft: Draft) -> None:
 
 
 def _read(draft: Draft, statement: SetOption, sets: dict[str, Setting]) -> None:
-    """One ``SET``."""
+    """One ``SET``; the parser has seen to it that there is one for each key."""
     key, value = statement.key, statement.value
-    if key.value in sets:
-        draft.fail(f"'{key.value}' is set twice", key.start, len(key.value) + 2, f"first at {sets[key.value].origin}")
-        return
     for error in config.check({key.value: value.value}):
         place = key if key.value not in config.KEYS else value
         message = error.message.replace("unknown option", "unknown setting").replace("option '", "setting '")
