@@ -81,17 +81,17 @@ class Places:
         found = [t.start for t in self.tokens if begin <= t.start and (end is None or t.start < end) and t.token_type in SET_OPERATORS]
         return found[-1] if found else begin
 
-    def word(self, text: str) -> int | None:
-        """The first word of this spelling, in any case."""
-        return next((t.start for t in self.tokens if t.text.upper() == text and t.token_type != TokenType.STRING), None)
+    def word(self, text: str, begin: int) -> int | None:
+        """The first word of this spelling from ``begin`` on, in any case."""
+        found = (t.start for t in self.tokens if t.start >= begin and t.text.upper() == text and t.token_type != TokenType.STRING)
+        return next(found, begin)
 
     def subquery(self, node: exp.Expr) -> int | None:
         """Where a subquery in an expression begins for a reader: at its IN or EXISTS, or at its bracket."""
         begin = start_of(node)
         before = [token for token in self.tokens if begin is not None and token.start < begin]
         while before and before[-1].token_type == TokenType.L_PAREN:
-            bracket = before.pop()
-            begin = bracket.start
+            begin = before.pop().start
         if before and before[-1].token_type in ASKING:
             begin = before[-1].start
         return begin
@@ -100,6 +100,8 @@ class Places:
         """Where the join begins that brings ``item`` in: at its first word; behind a comma at the item itself."""
         begin = start_of(item)
         before = [token for token in self.tokens if begin is not None and token.start < begin]
+        while before and before[-1].token_type == TokenType.L_PAREN:
+            begin = before.pop().start
         while before and before[-1].token_type in JOIN_WORDS:
             begin = before.pop().start
         return begin

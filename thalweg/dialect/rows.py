@@ -225,7 +225,8 @@ class RowWalk:
             return _aliased(node, Relation(None, frozenset(known), qualifier))
         for key, value in node.args.items():
             if value and key not in _PLAIN_TABLE:
-                self.refuse_clause(key, reference.offset)
+                keyword = refusals.CLAUSES[key][0] if key in refusals.CLAUSES else ""
+                self.refuse_clause(key, self.places.word(keyword, reference.offset))
         known.add((DEFAULT_SCHEMA, names[-1]))
         return _aliased(node, Relation(Rows((), (reference.name,)), frozenset(known), qualifier))
 
