@@ -1,6 +1,8 @@
 -- Payments in Avro behind Confluent's five bytes. The columns come from the schema; a folder stands in for the registry:
 -- subjects are in <subject>.avsc, ids in <id>.avsc. With a real registry only the URL changes.
 
+SET 'pipeline.name' = 'payments';
+
 CREATE EXTERNAL TABLE payments (
   place BIGINT METADATA FROM 'offset'
 ) STORED AS KAFKA LOCATION 'kafka://embedded/payments'

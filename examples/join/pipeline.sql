@@ -1,5 +1,7 @@
 -- Orders from a topic, joined with a file of countries that is read beside this pipeline.
 
+SET 'pipeline.name' = 'named-orders';
+
 CREATE EXTERNAL TABLE orders (order_id BIGINT NOT NULL, country STRING, amount DECIMAL(10, 2))
 STORED AS KAFKA LOCATION 'kafka://embedded/orders'
 OPTIONS ('format' 'json', 'embedded.data' 'orders.jsonl', 'scan.bounded.mode' 'latest-offset');
