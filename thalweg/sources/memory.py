@@ -117,6 +117,8 @@ class MemoryTopic:
                 here = min(first + batch.num_rows, stop) - at
                 if here <= 0:
                     continue
+                if rows == 0:
+                    return out, at, budget.nbytes - nbytes
                 cut = batch.slice(at - first, min(here, rows))
                 running = pc.cumulative_sum(pc.fill_null(pc.binary_length(cut.column(PAYLOAD)), 0).cast(pa.int64()))
                 fits = max(pc.sum(pc.less_equal(running, nbytes)).as_py(), 0 if out else 1)

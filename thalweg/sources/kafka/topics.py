@@ -83,7 +83,8 @@ class Topics:
         """Topic ids as the cluster gives them; empty where it has none to give."""
         if self._cluster.startswith(_MOCK):
             return {}  # it never answers this question
-        admin = AdminClient({**admin_settings(self._conf), "logger": ClientLog(self._observer, self._conf)})
+        conf: dict[str, Any] = {**admin_settings(self._conf), "logger": ClientLog(self._observer, self._conf)}
+        admin = AdminClient(conf)
 
         def call(seconds: float) -> dict[str, str]:
             answers = admin.describe_topics(TopicCollection(topics), request_timeout=seconds)
