@@ -134,6 +134,23 @@ def test_tests_import_what_the_dev_extra_brings() -> None:
     assert [name for name in declared if name not in reasons] == []
 
 
+def test_lock_file_is_current() -> None:
+    """uv.lock was made from the dependencies that pyproject.toml has now (CRD-02)."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    lock = tomllib.loads((ROOT / "uv.lock").read_text(encoding="utf-8"))
+    locked = next(p for p in lock["package"] if p["name"] == project["name"])["metadata"]["requires-dist"]
+    wanted = {*project["dependencies"], *(line for extra in project["optional-dependencies"].values() for line in extra)}
+
+    assert {name_and_bounds(r["name"] + r.get("specifier", "")) for r in locked} == {name_and_bounds(w) for w in wanted}
+
+
+def name_and_bounds(requirement: str) -> tuple[str, frozenset[str]]:
+    """A requirement's name and its version bounds, extras left out."""
+    bare = re.sub(r"\[.*?\]", "", requirement)
+    name = re.split(r"[<>=!~]", bare)[0]
+    return name, frozenset(bare[len(name) :].split(","))
+
+
 # -- sizes
 
 
