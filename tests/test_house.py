@@ -25,6 +25,8 @@ TOP_FOLDERS = {"thalweg", "sql", "udfs", "catalogs", "tests", "examples", "docs"
 PLUGIN_KINDS = ("sources", "sinks", "codecs", "registries")
 COMMIT_PLACES = ("runtime/commit.py", "sources/", "sinks/", "codecs/", "registries/", "testing/")
 FAMILIES = ("ACK", "CFG", "CLI", "CNX", "CRD", "DAG", "DLQ", "GEN", "KSR", "MET", "REP", "SNK", "SRC", "TST")
+DISTRIBUTIONS = {"google": "protobuf"}
+"""Packages that are not named like the distribution that brings them."""
 MODULES = sorted(PACKAGE.rglob("*.py"))
 TEST_FILES = sorted((ROOT / "tests").rglob("*.py"))
 SOURCES = [*MODULES, *TEST_FILES, *sorted((ROOT / ".ci").glob("*.py"))]
@@ -106,7 +108,7 @@ def third_party(paths: list[Path]) -> set[str]:
                 found |= {alias.name.split(".")[0] for alias in node.names}
             elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
                 found.add(node.module.split(".")[0])
-    return {name.replace("_", "-") for name in found - sys.stdlib_module_names - {"thalweg", "tests"}}
+    return {DISTRIBUTIONS.get(name, name.replace("_", "-")) for name in found - sys.stdlib_module_names - {"thalweg", "tests"}}
 
 
 def test_dependencies_are_minimal_and_true() -> None:
