@@ -9,8 +9,10 @@ from thalweg.model.options import at_least, option, size
 
 @dataclass(frozen=True, slots=True)
 class JsonOptions:
-    """How much one document may ask for."""
+    """Where the columns come from without a column list, and how much one document may ask for."""
 
+    schema: str | None = option("json.schema", default=None, doc="a JSON Schema as text that gives the columns where none are declared")
+    schema_file: str | None = option("json.schema-file", default=None, doc="a JSON Schema in a file, relative to the pipeline file")
     max_depth: int = option(
         "decode.max_depth", at_least(1), default=64, doc="levels of objects and arrays in one document; a deeper one is a bad record"
     )
