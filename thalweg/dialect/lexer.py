@@ -78,6 +78,15 @@ def lex(text: str) -> tuple[list[Lexeme], list[Fault]]:
         broken.add(run.culprit(new[0]))
 
 
+def without_comments(text: str) -> str:
+    """``text`` with every comment replaced by as many spaces, so that places stay."""
+    pieces, last = [], 0
+    for lexeme in lex(text)[0]:
+        pieces += [_blank(text[last : lexeme.start]), text[lexeme.start : lexeme.end]]
+        last = lexeme.end
+    return "".join([*pieces, _blank(text[last:])])
+
+
 def comment_end(text: str, start: int) -> int | None:
     """The offset behind the comment that begins at ``start``; comments nest. None when it never ends."""
     if text.startswith("--", start):
@@ -98,6 +107,11 @@ def quoted_end(text: str, opening: str, start: int) -> int | None:
         return None if at < 0 else at + len(opening)
     match = _BODY[opening.lower()].match(text, start)
     return None if match is None else match.end()
+
+
+def _blank(gap: str) -> str:
+    """What stands between two lexemes, as white space."""
+    return gap if gap.isspace() or not gap else re.sub(r"\S", " ", gap)
 
 
 class _Lexer:

@@ -17,6 +17,8 @@ from sqlglot.errors import ErrorLevel, SqlglotError
 from sqlglot.parser import Parser as BaseParser
 from sqlglot.parsers.postgres import PostgresParser
 
+from thalweg.dialect.lexer import without_comments
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -103,10 +105,11 @@ def parse_query(sql: str) -> Parsed:
     """Parse one query; raises Unreadable. Token offsets are code points into ``sql``, ``end`` is the last one."""
     dialect = DataFusion()
     try:
-        tokens = dialect.tokenize(sql)
+        text = without_comments(sql)  # sqlglot does not see GROUP BY where a comment stands between the two
+        tokens = dialect.tokenize(text)
         if any(token.token_type == TokenType.PIPE_GT for token in tokens):
             raise Unreadable("pipe syntax")
-        trees = [tree for tree in dialect.parser(error_level=ErrorLevel.IMMEDIATE).parse(tokens, sql) if tree is not None]
+        trees = [tree for tree in dialect.parser(error_level=ErrorLevel.IMMEDIATE).parse(tokens, text) if tree is not None]
     except RecursionError as e:
         raise Unreadable("nested too deeply") from e
     except (SqlglotError, *_PARSER_FAULTS) as e:
