@@ -8,6 +8,7 @@ import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
+from thalweg import resources
 from thalweg.cli.render import printable
 from thalweg.cli.rows import aligned
 from thalweg.dialect.names import fold, nearest
@@ -90,10 +91,10 @@ def _expanded(shell: Shell, piece: Piece, argument: str) -> None:
 
 
 def _include(shell: Shell, piece: Piece, argument: str) -> None:
-    r"""``\i``: load a pipeline file, or do what another file says."""
+    r"""``\i``: load a pipeline file, or do what another file says; files that ship with the package are found too."""
     if not argument:
         raise piece.error("which file?", hint="\\i pipeline.sql")
-    shell.run_file(argument.strip("'\""))
+    shell.run_file(str(resources.find(argument.strip("'\""), ".")))
 
 
 def _watch(shell: Shell, piece: Piece, argument: str) -> None:
