@@ -133,15 +133,6 @@ class PublishLog:
                         disk.remove(path)
                 self._lock.bury(token)
 
-    def alive(self) -> list[str]:
-        """Tokens of other processes that hold the log right now."""
-        out = []
-        for token in self._lock.others():
-            with self._lock.held_if_dead(token) as dead:
-                if not dead:
-                    out.append(token)
-        return out
-
     def _path(self, seq: int) -> Path:
         """File of an entry."""
         return self.folder / f"{seq:012d}.json"

@@ -104,9 +104,10 @@ class RemotePublisher:
                 _put(self._files, scratch, data)
                 self._files.move(scratch, final)
         except OSError as e:
-            if isinstance(e, PermissionError) or _PERMANENT.search(str(e)):
-                raise SinkFailed(f"cannot write an object: {e}", where=self.where, hint="look at the bucket's name and the credentials") from e
-            raise SinkBusy(f"cannot write an object: {e}", where=self.where) from e
+            text = redact_url(str(e))
+            if isinstance(e, PermissionError) or _PERMANENT.search(text):
+                raise SinkFailed(f"cannot write an object: {text}", where=self.where, hint="look at the bucket's name and the credentials") from e
+            raise SinkBusy(f"cannot write an object: {text}", where=self.where) from e
 
 
 def resolve(location: str) -> tuple[Any, str]:
@@ -114,7 +115,7 @@ def resolve(location: str) -> tuple[Any, str]:
     try:
         files, root = fs.FileSystem.from_uri(location)
     except (OSError, pa.ArrowException, ValueError) as e:
-        raise SinkFailed(f"cannot open the file system: {e}", where=redact_url(location), hint="look at the URL and the credentials") from e
+        raise SinkFailed(f"cannot open the file system: {redact_url(str(e))}", where=redact_url(location), hint="look at the URL and the credentials") from e
     return files, root.rstrip("/")
 
 
