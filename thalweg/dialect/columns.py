@@ -98,21 +98,22 @@ def type_name(cursor: Cursor, what: str) -> Fragment:
     return cursor.fragment(first.start)
 
 
-def parenthesised(cursor: Cursor, what: str) -> Fragment:
-    """A run in parentheses, verbatim and without them."""
+def parenthesised(cursor: Cursor, what: str, stop: tuple[str, ...] = ()) -> Fragment:
+    """A run in parentheses, verbatim and without them; the words ``stop`` can only stand behind it."""
     opening = cursor.here
     if not cursor.take("("):
         cursor.fail(f"expected ( before {what}, found {cursor.shown()}")
     start = cursor.here
     empty = cursor.peek(")")
-    cursor.balanced(what)
+    cursor.balanced(what, stop)
+    if cursor.at_end() or (stop and cursor.peek(*stop)):
+        cursor.fail(f"this ( has no closing ) behind {what}", at=opening)
     if not cursor.peek(")"):
-        message = f"this ( has no closing ) behind {what}"
-        cursor.fail(message, at=opening) if cursor.at_end() else cursor.fail(f"expected ) behind {what}, found {cursor.shown()}")
-    if empty:
-        cursor.fail(f"expected {what}, found )")
+        cursor.fail(f"expected ) behind {what}, found {cursor.shown()}")
     found = cursor.fragment(start)
     cursor.advance()
+    if empty:
+        cursor.fail(f"expected {what}, found )", at=start)
     return found
 
 
@@ -136,6 +137,8 @@ def _column(cursor: Cursor, into: Elements) -> None:
     """``name type [METADATA [FROM 'key']] [NOT NULL]``."""
     width = cursor.width
     name = cursor.identifier("a column name or CONSTRAINT")
+    if cursor.lexeme is not None and cursor.lexeme.upper in _ELSEWHERE:
+        cursor.fail(f"expected the type of column {name}, found {cursor.shown()}", hint=_ELSEWHERE[cursor.lexeme.upper])
     kind = type_name(cursor, f"the type of column {name}")
     metadata: Text | None = None
     not_null = False
@@ -169,7 +172,7 @@ def _refuse_column_clause(cursor: Cursor) -> None:
     hint = _ELSEWHERE.get(found.upper) if found else None
     if hint is None and not any(cursor.peek(word) for word in ("STORED", "LOCATION", "OPTIONS", "PARTITIONED")):
         hint = did_you_mean(found.value, ("METADATA", "NOT NULL")) if found else None
-    cursor.fail(f"expected METADATA, NOT NULL, , or ) in the column list, found {cursor.shown()}", hint=hint)
+    cursor.fail(f"expected METADATA FROM, NOT NULL, a comma or ) in the column list, found {cursor.shown()}", hint=hint)
 
 
 def _constraint(cursor: Cursor, into: Elements) -> None:
@@ -178,7 +181,7 @@ def _constraint(cursor: Cursor, into: Elements) -> None:
     width = cursor.width
     name = cursor.identifier("a name for the constraint")
     cursor.expect("EXPECT", what="EXPECT (condition)")
-    condition = parenthesised(cursor, "the condition")
+    condition = parenthesised(cursor, "the condition", ("ON", "VIOLATION"))
     action = WARN
     if cursor.take_near("ON"):
         cursor.expect("VIOLATION", what="VIOLATION after ON")
@@ -195,7 +198,8 @@ def _action(cursor: Cursor) -> str:
     if found is None and cursor.peek(WARN):
         cursor.fail(f"expected {', '.join(ACTIONS[:-1])} or {ACTIONS[-1]}, found WARN", hint="leave ON VIOLATION out: it warns and counts")
     if found is None:
-        expected_one_of(cursor, ACTIONS, " after ON VIOLATION")
+        hint = "did you mean DROP ROW?" if cursor.peek("DROP") else None
+        expected_one_of(cursor, ACTIONS, " after ON VIOLATION", hint)
     return found
 
 

@@ -187,10 +187,10 @@ class Cursor:
         while not self.at_end():
             self._at += 1
 
-    def balanced(self, what: str) -> None:
-        """Past a run whose brackets must match, up to a closer that it did not open or the statement's end."""
+    def balanced(self, what: str, stop: tuple[str, ...] = ()) -> None:
+        """Past a run whose brackets must match, up to a closer that it did not open, ``stop`` or the statement's end."""
         opened: list[Lexeme] = []
-        while not self.at_end():
+        while not self.at_end() and not (stop and self.peek(*stop)):
             lexeme = self._lexemes[self._at]
             if lexeme.upper in CLOSER:
                 opened.append(lexeme)
@@ -266,9 +266,10 @@ class Cursor:
         return ahead[0].upper == "(" or named
 
 
-def expected_one_of(cursor: Cursor, choices: Sequence[str], where: str = "") -> NoReturn:
+def expected_one_of(cursor: Cursor, choices: Sequence[str], where: str, hint: str | None = None) -> NoReturn:
     """Stop because none of ``choices`` comes next; says which one was probably meant."""
     listed = choices[0] if len(choices) == 1 else ", ".join(choices[:-1]) + " or " + choices[-1]
     found = cursor.lexeme
-    hint = did_you_mean(found.value, choices) if found is not None and found.kind is Kind.WORD else None
+    if hint is None and found is not None and found.kind is Kind.WORD:
+        hint = did_you_mean(found.value, choices)
     cursor.fail(f"expected {listed}{where}, found {cursor.shown()}", hint=hint)

@@ -63,6 +63,7 @@ _BODY: Final = {
     "e'": re.compile(r"[^'\\]*+(?:(?:\\.|'')[^'\\]*+)*+'", re.DOTALL),
 }
 _REPAIRS: Final = 50
+_TOUCHING: Final = frozenset({Kind.WORD, Kind.NUMBER, Kind.STRING})
 _WHAT: Final = {'"': "quoted name", "`": "quoted name"}
 
 
@@ -72,10 +73,10 @@ def lex(text: str) -> tuple[list[Lexeme], list[Fault]]:
     while True:
         run = _Lexer(text, frozenset(broken))
         run.read()
-        new = [fault for fault in run.faults if fault.start not in broken and fault.what != "comment"]
-        if not new or len(broken) >= _REPAIRS:
+        at = run.missing_quote()
+        if at is None or len(broken) >= _REPAIRS:
             return run.lexemes, run.faults
-        broken.add(run.culprit(new[0]))
+        broken.add(at)
 
 
 def without_comments(text: str) -> str:
@@ -140,17 +141,17 @@ class _Lexer:
                 if kind != "space":
                     self._add(Kind[str(kind).upper()], match.start(), at, match.group())
 
-    def culprit(self, fault: Fault) -> int:
-        """Where the closing quote is really missing.
+    def missing_quote(self) -> int | None:
+        """Where a quoted run begins whose closing quote is missing, other than those known already.
 
-        A missing quote turns every later string inside out: the first string over several lines that a word touches is the
-        one that should have ended with its line.
+        A missing quote turns every later string inside out: a string over several lines with something behind it that cannot
+        follow a string should have ended with its line.
         """
         for lexeme, after in zip(self.lexemes, self.lexemes[1:], strict=False):
-            touched = lexeme.end == after.start and after.kind in {Kind.WORD, Kind.NUMBER, Kind.STRING}
-            if lexeme.kind in {Kind.STRING, Kind.NAME} and touched and "\n" in self.text[lexeme.start : lexeme.end]:
+            touched = lexeme.end == after.start and (after.kind in _TOUCHING or after.upper in {".", "/"})
+            if touched and lexeme.kind in {Kind.STRING, Kind.NAME} and "\n" in self.text[lexeme.start : lexeme.end]:
                 return lexeme.start
-        return fault.start
+        return next((fault.start for fault in self.faults if fault.start not in self.broken and fault.what != "comment"), None)
 
     def _add(self, kind: Kind, start: int, end: int, value: str) -> None:
         """Note one lexeme."""

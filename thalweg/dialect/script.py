@@ -137,8 +137,8 @@ class _Reader:
 
     def own_problems(self, problems: list[Problem], start: int) -> list[Problem]:
         """Those that are no consequence of an endless string or of a variable without a value."""
-        end = self.cursor.behind
-        cut = min((fault.start for fault in self.faults if start <= fault.start < end), default=end + 1)
+        end, last = self.cursor.behind, len(self.source.text) + 1
+        cut = min((fault.start for fault in self.faults if start <= fault.start < end), default=last)
         unfilled = self.substituted.unfilled
         return [p for p in problems if p.offset < cut and not any(at <= p.offset < stop for at, stop in unfilled)]
 

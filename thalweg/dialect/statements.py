@@ -93,7 +93,7 @@ def create_function(cursor: Cursor, start: int, define: Callable[[Name], None]) 
     }
     seen = clauses(cursor, table)
     for clause, what in (("RETURNS", "RETURNS type"), ("LANGUAGE", "LANGUAGE WASM, FLIGHT or PYTHON"), ("AS", "AS 'where'")):
-        _missing(cursor, seen, clause, list_end, what)
+        _missing(cursor, seen, clause, max(list_end, *seen.values()) if seen else list_end, what)
     nothing = Text("", start)
     language, body = read.get("language", nothing), read.get("body", nothing)
     return CreateFunction(start, cursor.behind, name, arguments, types[0] if types else None, language, body)
@@ -111,6 +111,8 @@ def copy(cursor: Cursor, start: int) -> Copy:
         cursor.fail("expected a relation or a query in parentheses before TO")
     else:
         relation = cursor.dotted("a relation or a query in parentheses")
+    if cursor.peek(")"):
+        cursor.fail("this ) closes nothing")
     cursor.expect("TO", what="TO 'url'")
     target = cursor.string("the url of the target")
     target_end = cursor.behind
