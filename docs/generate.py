@@ -129,7 +129,8 @@ def _takes(said: str) -> tuple[str, Callable[[str], str]]:
     least = re.search(r"at least (\d+)$", said)
     if least is not None and kind in {"duration", "size"} and int(least[1]) > 1:
         kind = f"{kind}, at least {show(least[1])}"
-    return kind.replace("Any text", "text"), lambda text: show(text) if text.isdigit() else text
+    kind = "text" if kind == "Any text" else kind[:1].lower() + kind[1:]
+    return kind, lambda text: show(text) if text.isdigit() else text
 
 
 def markdown(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:

@@ -115,7 +115,7 @@ PAGE_PARSER = Sybil([blocks, PythonCodeBlockParser(doctest_optionflags=ELLIPSIS)
 def test_examples_of_a_page_run(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Every block of the page does what its kind says (CLI-08, TST-01)."""
+    """Every block of the page does what its kind says (CLI-08)."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "countries.csv").write_bytes((ROOT / "examples" / "join" / "countries.csv").read_bytes())
     document = PAGE_PARSER.parse(page)
@@ -125,7 +125,7 @@ def test_examples_of_a_page_run(
 
 
 def test_examples_of_docstrings_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every doctest of the package gives what it says (TST-01)."""
+    """Every doctest of the package gives what it says."""
     monkeypatch.chdir(tmp_path)
     for module in sorted((ROOT / "thalweg").rglob("*.py")):
         for example in PythonDocStringDocument.parse(str(module), DocTestParser(optionflags=ELLIPSIS)).examples():
@@ -134,7 +134,7 @@ def test_examples_of_docstrings_run(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_links_lead_somewhere(page: Path) -> None:
-    """Every relative link of the page points at a file that exists (DOC-09)."""
+    """Every relative link of the page points at a file that exists."""
     text = re.sub(r"```.*?```|`[^`]*`", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
     targets = [t.split("#")[0] for t in re.findall(r"\]\(([^)\s]+)\)", text) if "://" not in t and not t.startswith("#")]
 
@@ -143,7 +143,7 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 @pytest.mark.parametrize("file", GENERATED)
 def test_generated_pages_are_current(file: str) -> None:
-    """The reference pages made from the code say what the code says; ``python docs/generate.py`` makes them again (DOC-15, DOC-26)."""
+    """The reference pages made from the code say what the code says; ``python docs/generate.py`` makes them again (DOC-26)."""
     made = runpy.run_path(str(ROOT / "docs" / "generate.py"))["pages"]()
 
     assert sorted(made) == sorted(GENERATED)

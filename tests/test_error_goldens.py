@@ -68,7 +68,7 @@ def test_there_are_enough_broken_scripts() -> None:
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda p: p.stem)
 def test_output_is_as_recorded(script: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """The whole output, caret and hint included, is the recorded one (CLI-08)."""
+    """The whole output, caret and hint included, is the recorded one (CLI-08, DAG-17)."""
     said = check(script, monkeypatch, capsys)
     recorded = script.with_suffix(".out")
     if os.environ.get("RECORD"):
@@ -79,7 +79,7 @@ def test_output_is_as_recorded(script: Path, monkeypatch: pytest.MonkeyPatch, ca
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda p: p.stem)
 def test_every_expected_error_is_found(script: Path) -> None:
-    """Each expected error is found at its place with its words, and nothing else is reported (CLI-08, DAG-01)."""
+    """Each expected error is found at its place with its words, and nothing else is reported (DAG-16, DAG-17, CRD-04)."""
     said = errors_in(script.with_suffix(".out").read_text(encoding="utf-8"))
     wanted = expected(script)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pyarrow as pa
@@ -28,7 +29,7 @@ def rows_of(table: Path, query: str) -> list[dict[str, object]]:
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda p: p.name)
 def test_example_runs_to_its_expected_rows(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The pipeline ends by itself with exit code 0, and its tables hold what the example promises (CRD-07, CRD-05)."""
+    """The pipeline ends by itself with exit code 0, and its tables hold what the example promises (CRD-05, CRD-07, DAG-02, DAG-07, DLQ-09)."""
     monkeypatch.chdir(tmp_path)
     expected = json.loads((folder / "expected.json").read_text(encoding="utf-8"))
 
@@ -48,3 +49,22 @@ def test_example_passes_check(folder: Path, monkeypatch: pytest.MonkeyPatch, tmp
 
     assert main(["check", str(folder / "pipeline.sql")]) == 0
     assert list(tmp_path.iterdir()) == []
+
+
+def test_shipped_views_answer_over_dead_letters(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The views of sql/dead_letters.sql load in the REPL and count the quickstart's ten dead letters (CRD-08, DLQ-01)."""
+    monkeypatch.chdir(tmp_path)
+    assert main(["stream", str(EXAMPLES / "quickstart" / "pipeline.sql")]) == 0
+    table = "CREATE EXTERNAL TABLE dead_letters STORED AS PARQUET LOCATION './out/dead_letters/'"
+    views = re.findall(r"CREATE VIEW (\w+)", (EXAMPLES.parent / "sql" / "dead_letters.sql").read_text(encoding="utf-8"))
+    counted = [view for view in views if view != "dead_letters_as_text"]
+    asked = [f"SELECT sum(records) AS records FROM {view}" for view in counted] + ["SELECT count(payload_text) AS records FROM dead_letters_as_text"]
+    capsys.readouterr()
+
+    assert main(["repl", "--format", "csv", *(a for c in [table, "\\i sql/dead_letters.sql", *asked] for a in ("-c", c))]) == 0
+
+    answers = [line for line in capsys.readouterr().out.splitlines() if line.isdigit()]
+    assert len(views) == 5
+    assert answers == ["10"] * 5

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from importlinter.cli import lint_imports
 
 from thalweg import registry
 
@@ -25,7 +26,7 @@ TOP_FOLDERS = {"thalweg", "sql", "udfs", "catalogs", "tests", "examples", "docs"
 PLUGIN_KINDS = ("sources", "sinks", "codecs", "registries")
 COMMIT_PLACES = ("runtime/commit.py", "sources/", "sinks/", "codecs/", "registries/", "testing/")
 FAMILIES = ("ACK", "CFG", "CLI", "CNX", "CRD", "DAG", "DLQ", "GEN", "KSR", "MET", "REP", "SNK", "SRC", "TST")
-DISTRIBUTIONS = {"google": "protobuf"}
+DISTRIBUTIONS = {"google": "protobuf", "importlinter": "import-linter"}
 """Packages that are not named like the distribution that brings them."""
 MODULES = sorted(PACKAGE.rglob("*.py"))
 TEST_FILES = sorted((ROOT / "tests").rglob("*.py"))
@@ -80,7 +81,7 @@ def test_top_level_is_exact() -> None:
 
 
 def test_unit_tests_mirror_the_package() -> None:
-    """Every file below tests/unit is named like the module that it tests (CRD-01)."""
+    """Every file below tests/unit is named like the module that it tests."""
     lost = []
     for path in (ROOT / "tests" / "unit").rglob("test_*.py"):
         mirrored = PACKAGE / path.relative_to(ROOT / "tests" / "unit").parent / path.name.removeprefix("test_")
@@ -91,7 +92,7 @@ def test_unit_tests_mirror_the_package() -> None:
 
 
 def test_package_ships_its_sql() -> None:
-    """The wheel is told to carry the ready-made SQL, and there is some to carry (CRD-01, GEN-01)."""
+    """The wheel is told to carry the ready-made SQL, and there is some to carry (PKG-01)."""
     config = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     wheel = config["tool"]["hatch"]["build"]["targets"]["wheel"]
 
@@ -174,6 +175,13 @@ def test_functions_stay_short(path: Path) -> None:
 # -- seams
 
 
+def test_import_contracts_are_kept(capsys: pytest.CaptureFixture[str]) -> None:
+    """Floors import downwards, plug-ins do not know each other, DataFusion stays in engine/ (GEN-08, GEN-09, GEN-13, DAG-20)."""
+    kept = lint_imports(config_filename=str(ROOT / "pyproject.toml"), no_cache=True)
+
+    assert kept == 0, capsys.readouterr().out
+
+
 @pytest.mark.parametrize("path", [p for p in MODULES if p.name == "__init__.py"], ids=name_of)
 def test_package_files_are_empty(path: Path) -> None:
     """A package file holds a docstring at most; the root's its version, a plug-in folder's its PLUGIN."""
@@ -217,7 +225,7 @@ def test_plugin_exports_one_name(path: Path) -> None:
 
 @pytest.mark.parametrize("kind", PLUGIN_KINDS)
 def test_every_plugin_loads(kind: str) -> None:
-    """Each plug-in that is found by its file name loads, and there is at least one of each kind (GEN-01)."""
+    """Each plug-in that is found by its file name loads, and there is at least one of each kind (GEN-14)."""
     names = registry.names(kind)
 
     assert names
@@ -241,7 +249,7 @@ def test_exports_are_sorted(path: Path) -> None:
 
 
 def test_offsets_are_committed_in_one_place() -> None:
-    """A source's ``commit`` is called in runtime/commit.py and inside plug-ins; others ask the committer (DAG-01, ACK-01)."""
+    """A source's ``commit`` is called in runtime/commit.py and inside plug-ins; others ask the committer (KSR-03, CNX-25)."""
     strays = []
     for path in MODULES:
         inside = path.relative_to(PACKAGE).as_posix()
@@ -261,7 +269,7 @@ def test_offsets_are_committed_in_one_place() -> None:
 
 
 def test_places_in_where_exist() -> None:
-    """Every file that docs/where.md sends a reader to exists, and so does every name after the colon (DOC-01)."""
+    """Every file that docs/where.md sends a reader to exists, and so does every name after the colon."""
     text = (ROOT / "docs" / "where.md").read_text(encoding="utf-8")
     places = re.findall(r"`((?:thalweg|tests|docs|sql|examples)/[\w./-]*)(?::(\w+))?`", text)
     missing = [place for place, _ in places if not (ROOT / place).exists()]
@@ -302,7 +310,7 @@ def test_no_vague_module_names() -> None:
 
 
 def test_no_path_of_a_machine() -> None:
-    """No file names a folder of the machine it was written on, nor a package index (the lock file aside)."""
+    """No file names a folder of the machine it was written on, nor a package index, the lock file aside (GEN-21)."""
     private = re.compile(r"(?<![\w.])/(?:wo" r"rk|ro" r"ot|ho" r"me/\w+|tmp/ve" r"nv)/\S+|pypi\." r"org|files\.pythonhosted")
     found = []
     for path in kept_files():
@@ -316,7 +324,7 @@ def test_no_path_of_a_machine() -> None:
 
 @pytest.mark.parametrize("path", [p for p in TEST_FILES if p.name.startswith(("test_", "bench_"))], ids=name_of)
 def test_every_test_says_what_holds(path: Path) -> None:
-    """Every test, and every test file, has a docstring (TST-01)."""
+    """Every test, and every test file, has a docstring."""
     tree = tree_of(path)
     silent = [f.name for f in functions(tree) if f.name.startswith(("test_", "bench_")) and not ast.get_docstring(f)]
 
@@ -325,7 +333,7 @@ def test_every_test_says_what_holds(path: Path) -> None:
 
 
 def test_changelog_fragments_are_well_formed() -> None:
-    """A fragment is named ``topic.added``, ``.changed`` or ``.fixed``, and is one sentence (DOC-01)."""
+    """A fragment is named ``topic.added``, ``.changed`` or ``.fixed``, and is one sentence."""
     wrong = []
     for path in (ROOT / "docs" / "changelog.d").iterdir():
         text = path.read_text(encoding="utf-8").strip()
@@ -337,7 +345,7 @@ def test_changelog_fragments_are_well_formed() -> None:
 
 
 def test_requirements_are_named_where_they_are_shown() -> None:
-    """Each family of requirement ids that this build serves is named in the docstring of a test (TST-01)."""
+    """Each family of requirement ids that this build serves is named in the docstring of a test."""
     said = " ".join(
         ast.get_docstring(f) or "" for path in TEST_FILES for f in functions(tree_of(path)) if f.name.startswith("test_")
     )
