@@ -135,9 +135,9 @@ class Committer:
         return True
 
     def started(self, positions: Mapping[Partition, int]) -> None:
-        """Partitions start here: there is nothing to commit until they move past it."""
+        """Partitions start here; where a record is ahead of the group's offset, its end is still to be committed."""
         for partition, offset in positions.items():
-            self._committed[partition] = max(offset, self._committed.get(partition, -1)) if partition in self._committed else offset
+            self._committed.setdefault(partition, offset)
 
     def forget(self, partitions: Sequence[Partition]) -> None:
         """Partitions went."""

@@ -182,6 +182,19 @@ def test_commit_settles_first_and_carries_the_pipelines_name() -> None:
     assert len(group.commits) == 1
 
 
+def test_a_record_ahead_of_the_groups_offset_is_committed() -> None:
+    """The process that published it died before it could; nothing has to be read for that."""
+    ledger = Ledger()
+    made, group, _ = committer({"a": Record(SpanSet([Span(P, 0, 50)]))}, ledger)
+    start = made.resume({P: Committed(20, MINE)}, None)[P].offset
+    assert start == 50
+    ledger.start({P: start})
+    made.started({P: start})
+    made.commit(SECOND_NS)
+
+    assert group.commits == [({P: 50}, MINE)]
+
+
 def test_a_rebalance_that_overtakes_a_commit_is_counted() -> None:
     """ILLEGAL_GENERATION is a normal event; the position is committed again when it is still ours."""
     ledger = Ledger()
