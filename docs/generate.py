@@ -97,12 +97,12 @@ def _plugins(kind: str, word: str) -> list[Section]:
 
 
 def _formats() -> list[Section]:
-    """One section a codec; its keys stand behind the format's name."""
+    """One section a codec."""
     found = []
     for name in registry.names("codecs"):
         plugin = registry.load("codecs", name)
         said = ", ".join(f"`{f}`" for f in plugin.formats)
-        text = f"`'format'` is {said}. The keys stand behind the format's name, as in `'{plugin.formats[-1]}.<key>'`."
+        text = f"`'format'` is {said}. For the key's format put `key.` before a key; `value.` may stand before the others."
         if not options.docs(plugin.options):
             text = f"`'format'` is {said}. It takes no options."
         found.append(Section(f"Format: {name}", text, plugin.options))
