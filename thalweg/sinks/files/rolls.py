@@ -25,7 +25,8 @@ class Roll:
 
     def __init__(
         self, schema: pa.Schema, partition_by: tuple[str, ...], options: FileOptions, temp_path: Callable[[], Path],
-        settings: Callable[[pa.Table], Mapping[str, Any]], now_ns: int, ratio: float,
+        settings: Callable[[pa.Table], Mapping[str, Any]], footer: Callable[[tuple[KeyedSpans, ...]], Mapping[str, str]], now_ns: int,
+        ratio: float,
     ) -> None:
         """Its age counts from ``now_ns``, monotonic; ``ratio`` is the compression of the rolls before."""
         self._start_ratio = ratio
@@ -34,6 +35,7 @@ class Roll:
         self._options = options
         self._temp_path = temp_path
         self._settings = settings
+        self._footer = footer
         self._since_ns = now_ns
         self._parts: dict[str, Part] = {}
         self._spans: list[tuple[PartitionKey, Span]] = []
@@ -45,10 +47,10 @@ class Roll:
 
     def add(self, delivery: Delivery, keys: list[PartitionKey]) -> None:
         """Take one delivery; ``keys`` belong to its spans. After an error the roll must be given up."""
+        self._spans += zip(keys, delivery.spans, strict=True)
         for batch in delivery.batches:
             for folder, rows in partitions.split(self._fitted(batch), self._partition_by):
                 self._gather(folder, rows)
-        self._spans += zip(keys, delivery.spans, strict=True)
         self.seqs.append(delivery.seq)
 
     def spans(self) -> tuple[KeyedSpans, ...]:
@@ -71,10 +73,10 @@ class Roll:
             or any(p.nbytes >= o.roll_bytes or (o.roll_rows is not None and p.rows >= o.roll_rows) for p in self._parts.values())
         )
 
-    def close(self, footer: Mapping[str, str]) -> list[Closed]:
+    def close(self) -> list[Closed]:
         """Complete every file; may be called again after an error that was not about the files."""
         for folder in list(self._parts):
-            self._finish(folder, footer)
+            self._finish(folder)
         self.is_closed = True
         return self._closed
 
@@ -117,10 +119,10 @@ class Roll:
         if not part.writing:
             writing = [p for p in self._parts.values() if p.writing]
             if len(writing) >= self._options.max_open:
-                self._finish(max(writing, key=lambda p: p.nbytes).folder, {})
+                self._finish(max(writing, key=lambda p: p.nbytes).folder)
         part.write_group()
 
-    def _finish(self, folder: str, footer: Mapping[str, str]) -> None:
-        """Complete one file."""
-        self._closed.append(self._parts[folder].close(footer))
+    def _finish(self, folder: str) -> None:
+        """Complete one file; its rows come from the spans taken so far."""
+        self._closed.append(self._parts[folder].close(self._footer(self.spans())))
         del self._parts[folder]

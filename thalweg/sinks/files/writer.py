@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from thalweg.model.position import Partition
     from thalweg.model.spans import SpanSet
     from thalweg.ports.sink import Delivery, SinkContext, Target
+    from thalweg.sinks.files.entries import KeyedSpans
     from thalweg.sinks.files.local import LocalPublisher
     from thalweg.sinks.files.options import FileOptions
     from thalweg.sinks.files.remote import RemotePublisher
@@ -65,7 +66,7 @@ class FilesSink(Sink):
         self._publish_if_due()
         if self._roll is None:
             self._roll = Roll(
-                self._context.schema, self._context.partition_by, self._options, self._publisher.temp_path, self._settings,
+                self._context.schema, self._context.partition_by, self._options, self._publisher.temp_path, self._settings, self._footer,
                 self._context.clock.monotonic_ns(), self._ratio,
             )
         keys = [PartitionKey.of(s.partition, self._context.identity(s.partition)) for s in delivery.spans]
@@ -113,15 +114,15 @@ class FilesSink(Sink):
         """Close the files, commit them with their spans, and note the deliveries as durable."""
         spans = roll.spans()
         with self._given_up("publish files"):
-            self._publisher.publish(roll.close(self._footer(spans_json(spans))), spans)
+            self._publisher.publish(roll.close(), spans)
         self._roll = None
         self._ratio = roll.ratio
         self._confirmed += roll.seqs
 
-    def _footer(self, spans: list[dict[str, Any]]) -> dict[str, str]:
+    def _footer(self, spans: tuple[KeyedSpans, ...]) -> dict[str, str]:
         """Key-value metadata of every file."""
         c = self._context
-        return {"twg.version": c.version, "twg.pipeline": c.pipeline, "twg.relation": c.relation, "twg.spans": json.dumps(spans)}
+        return {"twg.version": c.version, "twg.pipeline": c.pipeline, "twg.relation": c.relation, "twg.spans": json.dumps(spans_json(spans))}
 
     def _settings(self, first: pa.Table) -> Mapping[str, Any]:
         """Keyword arguments of the writer; the encodings are chosen from the first file that has enough rows."""

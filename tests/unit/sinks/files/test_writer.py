@@ -182,6 +182,7 @@ def test_open_files_are_capped(tmp_path: Path) -> None:
     assert (before, after) == ([], [1, 2])
     assert target.seen() == rows(0, 20)
     assert [len(e["files"]) for e in entries(tmp_path)] == [20]
+    assert all(b"twg.spans" in pq.read_metadata(path).metadata for path in files(tmp_path))
 
 
 def test_changed_prefix_is_refused(tmp_path: Path) -> None:
