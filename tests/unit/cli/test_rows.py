@@ -63,7 +63,7 @@ def test_a_table_fits_its_terminal(width: int) -> None:
 
 
 def test_rows_go_down_where_columns_do_not_fit() -> None:
-    """Too many columns for the terminal, or \\x on, give blocks; long values go on below; \\x off never does."""
+    r"""Too many columns for the terminal, or \x on, give blocks; long values go on below; \x off never does."""
     many = pa.record_batch({f"c{i}": ["value" * 3] for i in range(12)})
 
     assert drawn(many, look(50))[:2] == ["-[ row 1 ]", "c0  | valuevaluevalue"]

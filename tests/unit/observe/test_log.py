@@ -29,7 +29,7 @@ class Sheet:
         self.log = registry.load("observe", "log").make(self.lines.append, self.clock, **options)
 
     def records(self) -> list[dict[str, str]]:
-        """logfmt lines, read back."""
+        """Logfmt lines, read back."""
         return [dict(word.split("=", 1) for word in shlex.split(line)) for line in self.lines]
 
 
