@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -25,21 +26,22 @@ if TYPE_CHECKING:
 def lanes(draft: Draft) -> None:
     """Bind every COPY."""
     known = registry.names("sinks")
-    taken: dict[str, int] = {}
     for copy, name in draft.targets:
         relation = _relation(draft, copy, name)
         bound = _sink(draft, copy, known)
-        if bound is None:
+        if bound is None or relation is None:
             continue
-        plugin, general, own = bound
-        if relation is None or general is None or own is None:
-            continue
-        lane = _lane(draft, copy, relation, plugin, general, own)
-        if lane is None:
-            continue
-        taken[name] = taken.get(name, 0) + 1
-        number = f"{name}_{taken[name]}" if taken[name] > 1 else name
-        draft.lanes.append(lane(number))
+        lane = _lane(draft, copy, relation, *bound)
+        if lane is not None:
+            draft.lanes.append(lane)
+
+
+def _unique(draft: Draft, name: str) -> str:
+    """The relation's name; with ``_<n>`` behind it for a further target, around names that are taken."""
+    taken = {lane.name for lane in draft.lanes}
+    if name not in taken:
+        return name
+    return next(f"{name}_{n}" for n in count(2) if f"{name}_{n}" not in taken | draft.relations.keys())
 
 
 def _relation(draft: Draft, copy: Copy, name: str) -> Relation | None:
@@ -61,8 +63,8 @@ def _relation(draft: Draft, copy: Copy, name: str) -> Relation | None:
     return found
 
 
-def _sink(draft: Draft, copy: Copy, known: list[str]) -> tuple[SinkPlugin, CopyOptions | None, Any] | None:
-    """The sink and its options; None when nobody claims the target."""
+def _sink(draft: Draft, copy: Copy, known: list[str]) -> tuple[SinkPlugin, CopyOptions, Any] | None:
+    """The sink and its options; None when nobody claims the target or an option is wrong."""
     target = copy.target
     if copy.stored_as is None:
         draft.fail("expected STORED AS and a kind", target.start, len(target.value) + 2, "for example STORED AS PARQUET")
@@ -77,17 +79,17 @@ def _sink(draft: Draft, copy: Copy, known: list[str]) -> tuple[SinkPlugin, CopyO
     if why is not None:
         draft.fail(why, target.start, len(target.value) + 2)
     place = (target.start, len(target.value) + 2)
-    general = binding.read(draft, copy.options, Reader(CopyOptions), place)
+    general: CopyOptions | None = binding.read(draft, copy.options, Reader(CopyOptions), place)
     own = binding.read(draft, copy.options, Reader(plugin.options), place)
     binding.refuse_unknown(draft, copy.options, [Reader(CopyOptions), Reader(plugin.options)])
     if copy.partitioned_by and not plugin.capabilities.partitioned:
         first = copy.partitioned_by[0]
         draft.fail(f"{kind.value.upper()} takes no PARTITIONED BY", first.start, len(str(first)))
-    return plugin, general, own
+    return None if why is not None or general is None or own is None else (plugin, general, own)
 
 
-def _lane(draft: Draft, copy: Copy, relation: Relation, plugin: SinkPlugin, general: CopyOptions, own: Any) -> Any:  # noqa: ANN401 - own options
-    """A lane that only lacks its name; None when it is refused."""
+def _lane(draft: Draft, copy: Copy, relation: Relation, plugin: SinkPlugin, general: CopyOptions, own: Any) -> Lane | None:  # noqa: ANN401 - own options
+    """The lane; None when it is refused."""
     before = len(draft.errors)
     policy = _policy(draft, copy, relation, general)
     schema = None if relation.schema is None else _with_metadata(relation.schema, policy, draft.prefix)
@@ -95,23 +97,27 @@ def _lane(draft: Draft, copy: Copy, relation: Relation, plugin: SinkPlugin, gene
     if schema is not None:
         _partition_columns(draft, copy, schema)
     target = Target(copy.target.value, own, schema, partition_by)
+    _refuse_twins(draft, copy, relation, plugin)
     if len(draft.errors) == before:
-        at = copy.relation.start if copy.relation is not None else copy.start
-        width = len(str(copy.relation)) if copy.relation is not None else len("COPY")
-        binding.complain(draft, copy.options, plugin.check(target), (at, width))
+        at = (copy.relation.start, len(str(copy.relation))) if copy.relation is not None else (copy.start, len("COPY"))
+        binding.complain(draft, copy.options, plugin.check(target), at)
     if len(draft.errors) > before:
         return None
     assert copy.stored_as is not None
-    kind = copy.stored_as.value.upper()
+    return Lane(
+        name=_unique(draft, relation.name), relation=relation.name, sources=relation.sources, plugin=plugin, kind=copy.stored_as.value.upper(),
+        location=copy.target.value, options=own, partition_by=partition_by, schema=schema, policy=policy, guarantee=plugin.guarantee(target),
+        gates=True, role=general.role, dead_letters=relation.after_errors, at=draft.script.source.location(copy.start, 4),
+    )  # fmt: skip
 
-    def named(name: str) -> Lane:
-        return Lane(
-            name=name, relation=relation.name, sources=relation.sources, plugin=plugin, kind=kind, location=copy.target.value, options=own,
-            partition_by=partition_by, schema=schema, policy=policy, guarantee=plugin.guarantee(target), gates=True, role=general.role,
-            dead_letters=relation.after_errors, at=draft.script.source.location(copy.start, 4),
-        )  # fmt: skip
 
-    return named
+def _refuse_twins(draft: Draft, copy: Copy, relation: Relation, plugin: SinkPlugin) -> None:
+    """The same rows into the same target twice would be read as twice as many."""
+    for lane in draft.lanes:
+        same = lane.relation == relation.name and lane.location.rstrip("/") == copy.target.value.rstrip("/")
+        if same and plugin.capabilities.data:
+            line = lane.at.line if lane.at is not None else 0
+            draft.fail(f"{relation.name} is copied to this target twice", copy.target.start, len(copy.target.value) + 2, f"first in line {line}")
 
 
 def _policy(draft: Draft, copy: Copy, relation: Relation, general: CopyOptions) -> Policy:

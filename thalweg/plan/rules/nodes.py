@@ -98,13 +98,15 @@ def _columns(draft: Draft, query: Query, schema: pa.Schema, reads: list[Relation
     if twice:
         what = f"view {query.name}" if query.is_view else "this query"
         draft.fail(f"{what} has more than one column named {', '.join(twice)}", at, width, "name the columns apart with AS")
+    if not names:
+        draft.fail("the query gives no columns", at, width, "begin with SELECT * or name the columns")
     theirs = {f.name: f.type for r in reads if r.schema is not None for f in r.schema}
     for field in schema:
         if field.name.startswith(draft.prefix) and theirs.get(field.name) != field.type:
             hint = "rename it with AS; metadata columns are added at the target ('metadata' option)"
             draft.fail(f"column {field.name} is under the metadata prefix '{draft.prefix}'", at, width, hint)
             return False
-    return not twice
+    return bool(names) and not twice
 
 
 def _splice(draft: Draft, found: Lineage, reads: list[Relation], schema: pa.Schema | None) -> tuple[str | None, str | None]:

@@ -42,7 +42,7 @@ def _create(draft: Draft, table: CreateTable, name: str) -> None:
         try:
             schema = draft.session.create_static(statement, name)
         except QueryRefused as e:
-            draft.fail(f"{redact_url(location)}: {e.message}", table.location.start, len(location) + 2, e.hint)
+            draft.fail(redact_url(f"{location}: {e.message}"), table.location.start, len(location) + 2, e.hint)
             return
     place = draft.script.source.location(table.name.start, len(name))
     draft.statics.append(StaticTable(name, statement, schema, place))

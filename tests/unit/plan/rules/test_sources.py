@@ -26,7 +26,7 @@ def test_a_table_is_bound_with_all_it_says(plan: Planner) -> None:
     """Options of the table, the transport and the format each reach their owner; NOT NULL and metadata columns are kept (CRD-03)."""
     (source,) = plan(
         table(
-            '(a INT NOT NULL, at TIMESTAMP_LTZ(3) METADATA FROM \'timestamp\', place BIGINT METADATA FROM \'offset\')',
+            "(a INT NOT NULL, at TIMESTAMP_LTZ(3) METADATA FROM 'timestamp', place BIGINT METADATA FROM 'offset')",
             "'format' 'json', 'tombstones' 'null_row', 'bad_data' 'drop', 'cluster.alias' 'blue', 'properties.group.id' 'g', 'decode.max_depth' '3'",
         )
     ).sources
