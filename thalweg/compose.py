@@ -19,7 +19,7 @@ from thalweg.runtime.commit import Committer
 from thalweg.runtime.dag import Dag
 from thalweg.runtime.decode import Decoding
 from thalweg.runtime.epoch import Branch, Epochs, SourceFlow
-from thalweg.runtime.lanes import Lane, LaneEvents
+from thalweg.runtime.lanes import Lane, LaneEvents, TokenT
 from thalweg.runtime.loop import Failure, Machine, Pipeline
 from thalweg.runtime.queues import ByteQueue
 from thalweg.runtime.reader import Reader
@@ -188,13 +188,16 @@ class _Wiring:
         events = LaneEvents(confirmed, lambda _lane, error: failure.set(error), lambda _lane, error: rewinder.request(str(error)))
         out = []
         for plan in self._plan.lanes:
-            token: acks.Token = acks.RawAnchor(plan.name) if plan.gates else acks.NoCommit(plan.name)
-            lane = Lane(
-                plan.name, self.sink(plan), token, queue_bytes=self._plan.settings.queue_bytes, events=events, clock=self._clock,
-                observer=self._observer,
-            )
-            out.append(Branch(plan, lane))
+            anchored = self._lane(plan, acks.RawAnchor(plan.name), events) if plan.gates else self._lane(plan, acks.NoCommit(plan.name), events)
+            out.append(Branch(plan, anchored))
         return out
+
+    def _lane(self, plan: LanePlan, token: TokenT, events: LaneEvents) -> Lane[TokenT]:
+        """One lane; its token says what its confirmations may move."""
+        sink = self.sink(plan)
+        return Lane(
+            plan.name, sink, token, queue_bytes=self._plan.settings.queue_bytes, events=events, clock=self._clock, observer=self._observer
+        )
 
     def _session(self) -> Session:
         """The session of the worker thread, with the static tables in it."""
