@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from thalweg.dialect.cursor import Cursor, expected_one_of
 from thalweg.dialect.lexer import Kind
-from thalweg.dialect.lists import items
+from thalweg.dialect.lists import at_clause, items
 from thalweg.dialect.names import did_you_mean
 from thalweg.dialect.tree import ColumnDef, Expectation, Fragment, Name, Text
 
@@ -87,7 +87,7 @@ def type_name(cursor: Cursor, what: str) -> Fragment:
     while not cursor.at_end():
         if cursor.peek("(") or cursor.peek("["):
             opener = cursor.advance()
-            cursor.skip(commas=False)
+            cursor.skip(lambda: at_clause(cursor), commas=False)
             cursor.expect(")" if opener.upper == "(" else "]")
         elif cursor.peek("<"):
             _angles(cursor)
@@ -122,11 +122,11 @@ def _angles(cursor: Cursor) -> None:
     cursor.advance()
     depth = 1
     while depth:
-        if cursor.at_end() or cursor.peek(")") or cursor.peek("]"):
+        if cursor.at_end() or cursor.peek(")") or cursor.peek("]") or at_clause(cursor):
             cursor.fail(f"expected > behind the type, found {cursor.shown()}")
         if cursor.peek("("):
             cursor.advance()
-            cursor.skip(commas=False)
+            cursor.skip(lambda: at_clause(cursor), commas=False)
             cursor.expect(")")
             continue
         depth += cursor.peek("<") - cursor.peek(">")
@@ -170,7 +170,7 @@ def _refuse_column_clause(cursor: Cursor) -> None:
     """Stop at something that cannot stand behind a column's type."""
     found = cursor.lexeme
     hint = _ELSEWHERE.get(found.upper) if found else None
-    if hint is None and not any(cursor.peek(word) for word in ("STORED", "LOCATION", "OPTIONS", "PARTITIONED")):
+    if hint is None and not at_clause(cursor):
         hint = did_you_mean(found.value, ("METADATA", "NOT NULL")) if found else None
     cursor.fail(f"expected METADATA FROM, NOT NULL, a comma or ) in the column list, found {cursor.shown()}", hint=hint)
 

@@ -11,7 +11,7 @@ from thalweg.dialect.names import did_you_mean, fold, nearest
 from thalweg.dialect.tree import Fragment, Name, SourceText, Text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 CLOSER: Final = {"(": ")", "[": "]", "{": "}"}
 _OPENER: Final = {closer: opener for opener, closer in CLOSER.items()}
@@ -167,8 +167,8 @@ class Cursor:
         """The text from ``start`` to the end of the lexeme that was taken last, verbatim."""
         return Fragment(start, self.source.text[start : self.behind])
 
-    def skip(self, *stops: str, commas: bool = True) -> None:
-        """Past a balanced run: up to a comma, a closer that it did not open, a stop word or the statement's end."""
+    def skip(self, until: Callable[[], bool] | None = None, *, commas: bool = True) -> None:
+        """Past a balanced run: up to a comma, a closer that it did not open, where ``until`` holds, or the statement's end."""
         closers: list[str] = []
         while not self.at_end():
             sign = self._lexemes[self._at].upper
@@ -178,7 +178,9 @@ class Cursor:
                 if not closers:
                     return
                 closers.pop()
-            elif not closers and ((commas and sign == ",") or sign in stops):
+            elif not closers and commas and sign == ",":
+                return
+            if until is not None and until():
                 return
             self._at += 1
 

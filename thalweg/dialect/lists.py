@@ -12,33 +12,42 @@ from thalweg.dialect.tree import Name, Option
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-CLAUSE_WORDS = ("STORED", "LOCATION", "OPTIONS", "PARTITIONED")
+
+def at_clause(cursor: Cursor) -> bool:
+    """Whether a clause begins here that cannot be part of a list: the list's ``)`` is missing."""
+    if cursor.peek("STORED", "AS") or cursor.peek("PARTITIONED", "BY") or cursor.peek("OPTIONS", "("):
+        return True
+    return cursor.peek("LOCATION") and cursor.next_kind() is Kind.STRING
 
 
 def items(cursor: Cursor, one: Callable[[], None], what: str) -> None:
-    """``( one, one, ... )``."""
+    """``( one, one, ... )``, at least one."""
     if not cursor.take("("):
         cursor.fail(f"expected ( before {what}, found {cursor.shown()}")
-    while not cursor.take(")"):
+    closed = False
+    while not closed:
         try:
             one()
             if not cursor.peek(",") and not cursor.peek(")"):
                 cursor.fail(f"expected , or ) in {what}, found {cursor.shown()}")
         except Stop:
             if _list_is_over(cursor):
+                if cursor.at_end():
+                    raise
                 return
         if cursor.take(",") and cursor.peek(")"):
             cursor.error(f"expected another entry after the , in {what}, found )")
+        closed = cursor.take(")")
 
 
 def _list_is_over(cursor: Cursor) -> bool:
     """After an error in a list: go to its next entry; True when its ``)`` is missing and the list cannot go on."""
-    if any(cursor.peek(word) for word in CLAUSE_WORDS):
+    if at_clause(cursor):
         return True
-    cursor.skip(*CLAUSE_WORDS)
+    cursor.skip(lambda: at_clause(cursor))
     while cursor.peek("]") or cursor.peek("}"):
         cursor.advance()
-        cursor.skip(*CLAUSE_WORDS)
+        cursor.skip(lambda: at_clause(cursor))
     return not (cursor.peek(",") or cursor.peek(")"))
 
 
@@ -58,11 +67,17 @@ def clauses(cursor: Cursor, table: Mapping[str, Callable[[], None]]) -> dict[str
             table[name]()
             seen[name] = cursor.behind
         except Stop:
-            cursor.skip(*(name.split()[0] for name in table), commas=False)
-            while cursor.peek(")") or cursor.peek("]") or cursor.peek("}"):
-                cursor.advance()
-                cursor.skip(*(name.split()[0] for name in table), commas=False)
+            _to_next_clause(cursor, table)
     return seen
+
+
+def _to_next_clause(cursor: Cursor, table: Mapping[str, Callable[[], None]]) -> None:
+    """After an error in a clause: past closers of nothing, to the first word of another."""
+    heads = [name.split()[0] for name in table]
+    cursor.skip(lambda: any(cursor.peek(head) for head in heads), commas=False)
+    while cursor.peek(")") or cursor.peek("]") or cursor.peek("}"):
+        cursor.advance()
+        cursor.skip(lambda: any(cursor.peek(head) for head in heads), commas=False)
 
 
 def _which_clause(cursor: Cursor, table: Mapping[str, Callable[[], None]]) -> str:
