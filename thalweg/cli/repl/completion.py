@@ -75,7 +75,7 @@ class SqlCompleter(Completer):
             yield from _matching(argument, self._functions, "function")
 
     def _expression(self, text: str, word: str, relations: dict[str, Relation]) -> Iterator[Completion]:
-        """A column of a relation that the text mentions, a relation, a function or a keyword."""
+        """A column of a relation that the text mentions, a relation, a keyword or a function."""
         named = [(m["name"], m["alias"]) for m in _ALIAS.finditer(text)]
         head, dot, tail = word.rpartition(".")
         if dot:
@@ -89,9 +89,9 @@ class SqlCompleter(Completer):
             return
         yield from _matching(word, _columns(mentioned), "column")
         yield from _matching(word, relations, lambda name: relations[name].kind)
-        yield from _matching(word, self._functions, "function")
         upper = word.isupper() or not word
         yield from _matching(word, KEYWORDS if upper else [k.lower() for k in KEYWORDS], "keyword")
+        yield from _matching(word, self._functions, "function")
 
 
 def _columns(relations: Iterable[Relation]) -> list[str]:

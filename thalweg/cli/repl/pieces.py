@@ -80,7 +80,14 @@ def _statements(text: str, start: int, end: int, origin: str) -> tuple[list[Piec
     limit = min((fault.start for fault in faults), default=len(part))
     pieces, begin = [], 0
     for lexeme in lexemes:
-        if lexeme.upper == ";" and lexeme.start < limit:
+        if lexeme.start < begin or lexeme.start >= limit:
+            continue
+        if lexeme.upper == "\\" and _blank(part[begin : lexeme.start]):
+            newline = part.find("\n", lexeme.start)
+            end_of_line = len(part) if newline < 0 else newline
+            pieces.append(_piece(text, start + lexeme.start, start + end_of_line, origin))
+            begin = end_of_line
+        elif lexeme.upper == ";":
             if not _blank(part[begin : lexeme.start]):
                 pieces.append(_piece(text, start + begin, start + lexeme.start, origin))
             begin = lexeme.end

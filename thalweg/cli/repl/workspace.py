@@ -81,8 +81,9 @@ class Workspace:
     def define(self, piece: Piece, name: str | None) -> bool:
         """Add a typed CREATE; True when it replaced one of the same name."""
         kept = [c for c in self._chunks if name is None or c.defines != name]
+        replaced = len(kept) < len(self._chunks)
         self._adopt([*kept, _Chunk(piece, name)])
-        return len(kept) < len(self._chunks) - 1
+        return replaced
 
     def forget(self, name: str) -> None:
         """Take back what was typed; a file's definitions stay."""
