@@ -133,8 +133,10 @@ class _Wiring:
 
     def decoding(self, table: SourceTable) -> Decoding:
         """The decoders of a table."""
+        sides = [table.value, *([table.key] if table.key is not None else [])]
+        asked = [found for side in sides if (found := self._registry(side)) is not None]
         key = self._decoder(table.key) if table.key is not None else None
-        return Decoding(table, self._decoder(table.value), key)
+        return Decoding(table, self._decoder(table.value), key, *asked)
 
     def _decoder(self, side: PayloadFormat) -> Decoder:
         """One side's decoder."""

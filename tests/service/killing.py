@@ -22,14 +22,15 @@ PARTITIONS = 8
 BUDGETS = (50, 300, 1_000, 7_000)
 CRASHING = Path(__file__).with_name("crashing.py")
 
+CLASSIC = "'properties.session.timeout.ms' '6000', 'properties.heartbeat.interval.ms' '500'"
 PIPELINE = """
 SET 'pipeline.name' = 'kill';
 SET 'commit.interval' = '200 ms';
 
 CREATE EXTERNAL TABLE events (id BIGINT, bucket STRING, keep BOOLEAN)
 STORED AS KAFKA LOCATION 'kafka://{bootstrap}/{topic}'
-OPTIONS ('format' 'json', 'properties.group.id' '{group}', 'properties.session.timeout.ms' '6000',
-         'properties.heartbeat.interval.ms' '500', 'scan.startup.mode' 'earliest-offset', 'scan.bounded.mode' '{bounded}');
+OPTIONS ('format' 'json', 'properties.group.id' '{group}',
+         {protocol}, 'scan.startup.mode' 'earliest-offset', 'scan.bounded.mode' '{bounded}');
 
 CREATE VIEW kept AS SELECT id, bucket FROM events WHERE keep;
 
@@ -45,6 +46,8 @@ class Field:
     bootstrap: str
     folder: Path
     seed: int
+    protocol: str = CLASSIC
+    """Options of the group, as SQL."""
     topic: str = ""
     group: str = ""
     rng: random.Random = field(init=False)
@@ -65,7 +68,7 @@ class Field:
         admin.create_topics([NewTopic(name, PARTITIONS, 1)])[name].result(30)
         self.out.mkdir(parents=True)
         for file, bounded in (("live.sql", "unbounded"), ("rest.sql", "latest-offset")):
-            text = PIPELINE.format(bootstrap=self.bootstrap, topic=name, group=name, out=self.out, bounded=bounded)
+            text = PIPELINE.format(bootstrap=self.bootstrap, topic=name, group=name, out=self.out, bounded=bounded, protocol=self.protocol)
             (self.folder / file).write_text(text)
 
     @property

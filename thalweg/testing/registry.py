@@ -106,6 +106,11 @@ class TestRegistry:
         with self.lock:
             self._faults += [(path, status) for status in statuses]
 
+    def mend(self) -> None:
+        """No more faults."""
+        with self.lock:
+            self._faults.clear()
+
     def fault(self, path: str) -> int | None:
         """The fault for a request, taken off the list; counts the call."""
         if self._closed:

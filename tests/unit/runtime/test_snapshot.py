@@ -229,6 +229,9 @@ class _Rows:
         """Columns are NULL."""
         self._schema = schema.append(pa.field("_twg_row", pa.int32()))
 
+    def close(self) -> None:
+        """Holds nothing."""
+
     def relation(self, raw: Any) -> Any:  # noqa: ANN401 - RawBatch to Rows
         """NULLs and row numbers."""
         columns = [*(pa.nulls(raw.rows, f.type) for f in list(self._schema)[:-1]), pa.array(range(raw.rows), pa.int32())]
