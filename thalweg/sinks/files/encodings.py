@@ -27,6 +27,8 @@ ENOUGH_ROWS = 1_000
 _REPEATS = 0.5
 _DELTA_BITS = 0.6
 _BLOCK = 128
+_BLOCK_HEADER_BITS = 0.5
+"""What the head of a block adds to each of its values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,21 +101,31 @@ def named_dictionaries(option: str) -> list[str]:
 
 
 def repeats(values: pa.Array) -> bool:
-    """Whether a dictionary is smaller than the values."""
+    """Whether a dictionary is smaller than the values, and than deltas where those are possible."""
     rows = len(values) - values.null_count
-    return rows < 2 or bool(pc.count_distinct(values, mode="only_valid").as_py() <= rows * _REPEATS)  # noqa: PLR2004 - one value says nothing
+    if rows < 2:  # noqa: PLR2004 - one value says nothing
+        return True
+    distinct = int(pc.count_distinct(values, mode="only_valid").as_py())
+    if distinct > rows * _REPEATS:
+        return False
+    deltas = delta_bits(values)
+    return deltas is None or (distinct - 1).bit_length() + distinct / rows * values.type.bit_width <= deltas
 
 
 def is_close(values: pa.Array) -> bool:
     """Whether differences of neighbours need clearly fewer bits than the numbers do."""
+    bits = delta_bits(values)
+    return bits is not None and bits <= max(values.type.bit_width, 32) * _DELTA_BITS
+
+
+def delta_bits(values: pa.Array) -> float | None:
+    """Bits that a number takes as a difference from its neighbour, by blocks as Parquet packs them; None for other types."""
     numbers = _as_int64(values)
     if numbers is None or len(numbers) < 2:  # noqa: PLR2004 - a difference needs two
-        return False
+        return None
     steps = np.diff(numbers)
     blocks = [steps[i: i + _BLOCK] for i in range(0, len(steps), _BLOCK)]
-    bits = np.mean([(int(b.max()) - int(b.min())).bit_length() if b.size else 0 for b in blocks])
-    width = 64 if values.type.bit_width == 64 else 32  # noqa: PLR2004 - Parquet's two integer widths
-    return bool(bits <= width * _DELTA_BITS)
+    return float(np.mean([(int(b.max()) - int(b.min())).bit_length() for b in blocks])) + _BLOCK_HEADER_BITS
 
 
 def _wants_dictionary(path: str, values: pa.Array, option: str) -> bool:

@@ -42,7 +42,10 @@ def test_nothing_is_confirmed_before_the_flush(monkeypatch: pytest.MonkeyPatch) 
     seen: list[str] = []
 
     class Out(io.BytesIO):
+        """Notes its flushes."""
+
         def flush(self) -> None:
+            """Note it."""
             seen.append("flush")
 
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(Out()))

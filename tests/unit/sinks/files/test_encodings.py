@@ -79,6 +79,17 @@ def test_unreadable_option(option: str) -> None:
         encodings.named_encodings(option)
 
 
+def test_deltas_beat_a_dictionary_that_would_grow() -> None:
+    """Offsets of unnested records repeat a little and go on for ever: deltas, while a handful of values stays a dictionary."""
+    offsets = pa.array([i // 3 for i in range(ROWS)])
+    few = pa.array([RNG.randrange(5) for _ in range(ROWS)], pa.int32())
+
+    assert not encodings.repeats(offsets)
+    assert encodings.is_close(offsets)
+    assert encodings.repeats(few)
+    assert encodings.repeats(pa.array([7] * ROWS))
+
+
 def test_extremes_do_not_overflow() -> None:
     """Large numbers are close when their differences are small, and far apart when those need all bits."""
     assert not encodings.is_close(pa.array([(i % 2) * 2**62 for i in range(300)]))
