@@ -59,7 +59,7 @@ def _text(found: Facts) -> str:
         [f"pipeline {found['pipeline']} ({found['file']})"],
         ["graph", *_graph(found)],
         *(_source(source) for source in found["sources"]),
-        *([f"static table {table['name']}", *_columns(table["schema"], "read from files that were not asked")] for table in found["statics"]),
+        *(_static(table) for table in found["statics"]),
         *([f"lane {lane['name']}", *_columns(lane["schema"], "")] for lane in found["lanes_read"]),
         *(_node(node) for node in found["nodes"]),
         *(_target(target) for target in found["targets"]),
@@ -94,6 +94,11 @@ def _source(source: Facts) -> list[str]:
     marks = dict.fromkeys(source["not_null"], "not null")
     marks |= {name: f"metadata {key}" for name, key in source["metadata"].items()}
     return [*out, *_columns(source["schema"], "; ".join(source.get("unresolved", ())), marks)]
+
+
+def _static(table: Facts) -> list[str]:
+    """A bounded table."""
+    return [f"static table {table['name']}: {table['kind']} {table['location']}", *_columns(table["schema"], "remote files are not asked")]
 
 
 def _node(node: Facts) -> list[str]:

@@ -101,7 +101,7 @@ def _unresolved(side: PayloadFormat) -> str:
 
 def _static(table: StaticTable) -> Facts:
     """A bounded table."""
-    return {"name": table.name, "schema": fields(table.schema)}
+    return {"name": table.name, "kind": table.kind, "location": redact_url(table.location), "schema": fields(table.schema)}
 
 
 def _systems(plan: Plan) -> list[str]:

@@ -94,6 +94,9 @@ class StaticTable:
     """The CREATE EXTERNAL TABLE that DataFusion executes."""
     schema: pa.Schema | None
     at: Location | None = None
+    kind: str = ""
+    location: str = ""
+    """As the user wrote it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,7 +45,7 @@ def _create(draft: Draft, table: CreateTable, name: str) -> None:
             draft.fail(redact_url(f"{location}: {e.message}"), table.location.start, len(location) + 2, e.hint)
             return
     place = draft.script.source.location(table.name.start, len(name))
-    draft.statics.append(StaticTable(name, statement, schema, place))
+    draft.statics.append(StaticTable(name, statement, schema, place, table.stored_as.value.upper(), location))
     draft.relations[name] = Relation(name, "static", (), schema, carries_rows=False)
 
 
