@@ -100,6 +100,10 @@ def _judged(parsed: Parsed, streaming: Collection[str], aggregates: Collection[s
     except RecursionError:
         return Lineage("error", None, "this query is nested too deeply", "split it into views", 0, reads, ())
     if rows is None:
+        unread = next((d for d in reads if d.name in streaming), None)
+        if unread is not None:
+            hint = "leave out the WITH query that nothing reads"
+            return Lineage("refused", None, f"no row of the stream {unread.name} reaches the result", hint, unread.offset, reads, (), unread.width)
         return Lineage("static", None, None, None, None, reads, ())
     sources = tuple(dict.fromkeys(rows.sources))
     if walk.opaque is not None:

@@ -7,7 +7,7 @@ gathers rows may slip through unseen, so whatever is in doubt is refused over a 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from thalweg.dialect import refusals
 from thalweg.dialect.cursor import CLOSER
@@ -15,14 +15,20 @@ from thalweg.dialect.lexer import Kind, Lexeme, lex
 from thalweg.dialect.names import fold, nearest, qualified
 from thalweg.dialect.refusals import NotRows
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 _CLAUSES: Final = {
     "DISTINCT": "distinct", "GROUP": "group", "HAVING": "having", "QUALIFY": "qualify", "ORDER": "order", "SORT": "sort",
     "LIMIT": "limit", "FETCH": "limit", "OFFSET": "offset", "TABLESAMPLE": "sample", "MATCH_RECOGNIZE": "match",
     "CONNECT": "connect", "PIVOT": "pivots",
 }  # fmt: skip
-_GATHERING: Final = frozenset({"UNION", "INTERSECT", "MINUS", "JOIN", "OVER", "AGGREGATE", "APPLY", "RECURSIVE", "TOP", "INTO"})
+_GATHERING: Final = frozenset({"UNION", "INTERSECT", "MINUS", "JOIN", "OVER", "AGGREGATE", "APPLY", "RECURSIVE", "TOP", "INTO", "WITH"})
 _BEFORE_TABLE: Final = frozenset({"FROM", "JOIN"})
-_NOT_TABLE: Final = frozenset({"SELECT", "LATERAL", "UNNEST", "VALUES", "WHERE", "ON", "GROUP", "ORDER", "LIMIT"})
+_HEADS: Final = frozenset({"SELECT", "WITH", "VALUES"})
+_ENDS_FROM: Final = frozenset({"WHERE", "GROUP", "HAVING", "QUALIFY", "WINDOW", "ORDER", "LIMIT", "OFFSET", "UNION", "EXCEPT", "INTERSECT", "|"})
+_BESIDE_TABLE: Final = frozenset({"LATERAL", "ONLY", "UNNEST", "ON", "USING"})
+_NOT_TABLE: Final = _HEADS | _ENDS_FROM | _BESIDE_TABLE
 _NO_TABLE: Final = frozenset({"WHERE", "GROUP", "HAVING", "ORDER", "LIMIT", "ON", "USING", "UNION", "JOIN", ";"})
 _WAY_OUT: Final = "write it in plainer SQL, so that it can be told whether it keeps the stream's rows apart"
 
@@ -113,36 +119,10 @@ class Skim:
         return sum(lexeme.upper == word for lexeme in self.lexemes)
 
     def _mentions(self) -> list[Mention]:
-        """Names behind FROM, JOIN and the commas of a FROM clause, but for those that a WITH defines."""
-        found: list[Mention] = []
+        """Names in the place of a table, but for those that a WITH defines."""
+        found = table_names(self.lexemes)
         defined = {_name(a) for a, b in zip(self.lexemes, self.lexemes[1:], strict=False) if b.upper == "AS" and self._opens_after(b)}
-        index = 0
-        while index < len(self.lexemes):
-            if self.lexemes[index].upper in _BEFORE_TABLE:
-                index = self._from_items(index + 1, found)
-            else:
-                index += 1
         return [mention for mention in found if mention.name not in defined]
-
-    def _from_items(self, index: int, into: list[Mention]) -> int:
-        """``a.b [AS] x, c, ...``; returns the index behind them."""
-        while index < len(self.lexemes) and _is_name(self.lexemes[index]):
-            first = self.lexemes[index]
-            parts = [_name(first)]
-            while index + 2 < len(self.lexemes) and self.lexemes[index + 1].upper == "." and _is_name(self.lexemes[index + 2]):
-                index += 2
-                parts.append(_name(self.lexemes[index]))
-            if index + 1 < len(self.lexemes) and self.lexemes[index + 1].upper == "(":
-                return index + 1  # a table function
-            into.append(Mention(qualified(parts), first.start, self.lexemes[index].end - first.start))
-            index += 1
-            index += self._upper(index) == "AS"
-            if index < len(self.lexemes) and _is_name(self.lexemes[index]) and self._upper(index + 1) == ",":
-                index += 1
-            if self._upper(index) != ",":
-                return index
-            index += 1
-        return index
 
     def _upper(self, index: int) -> str:
         """The word or sign at ``index``; empty behind the end."""
@@ -152,6 +132,58 @@ class Skim:
         """Whether ``(`` comes right behind."""
         following = next((other for other in self.lexemes if other.start >= lexeme.end), None)
         return following is not None and following.upper == "("
+
+
+@dataclass(slots=True)
+class _Level:
+    """What is known between two brackets."""
+
+    query: bool
+    """Whether a FROM here begins a list of tables: not in ``EXTRACT(DAY FROM x)``."""
+    in_from: bool = False
+    expecting: bool = False
+    """Whether a table comes next."""
+
+
+def table_names(lexemes: Sequence[Lexeme]) -> list[Mention]:
+    """Every name behind FROM, JOIN or a comma between tables, at any depth."""
+    found: list[Mention] = []
+    levels = [_Level(query=True)]
+    index = 0
+    while index < len(lexemes):
+        lexeme, level = lexemes[index], levels[-1]
+        if lexeme.upper == "(":
+            levels.append(_Level(query=level.expecting, in_from=level.expecting, expecting=level.expecting))
+            level.expecting = False
+        elif lexeme.upper == ")":
+            levels = levels[:-1] or [_Level(query=True)]
+        elif lexeme.upper in _HEADS:
+            level.query, level.in_from, level.expecting = True, False, False
+        elif lexeme.upper == "FROM":
+            starts = level.query and (index == 0 or lexemes[index - 1].upper != "DISTINCT")
+            level.in_from, level.expecting = level.in_from or starts, level.expecting or starts
+        elif lexeme.upper in _ENDS_FROM:
+            level.in_from = level.expecting = False
+        elif lexeme.upper == "JOIN" or (lexeme.upper == "," and level.in_from):
+            level.expecting = True
+        elif lexeme.upper == "UNNEST":
+            level.expecting = False
+        elif level.expecting and lexeme.upper not in _BESIDE_TABLE and _is_name(lexeme):
+            index = _take_table(lexemes, index, found)
+            level.expecting = False
+        index += 1
+    return found
+
+
+def _take_table(lexemes: Sequence[Lexeme], index: int, into: list[Mention]) -> int:
+    """``a.b.c`` at ``index``, unless it is a call; returns the index of its last lexeme."""
+    first, parts = lexemes[index], [_name(lexemes[index])]
+    while index + 2 < len(lexemes) and lexemes[index + 1].upper == "." and _is_name(lexemes[index + 2]):
+        index += 2
+        parts.append(_name(lexemes[index]))
+    if index + 1 == len(lexemes) or lexemes[index + 1].upper != "(":
+        into.append(Mention(qualified(parts), first.start, lexemes[index].end - first.start))
+    return index
 
 
 def _is_name(lexeme: Lexeme) -> bool:
