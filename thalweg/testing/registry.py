@@ -194,7 +194,7 @@ def _handler(registry: TestRegistry) -> type[BaseHTTPRequestHandler]:
                 self.close_connection = True
                 self.connection.close()
                 return
-            status, answer = (fault, _error(fault * 100 + 1, "a fault on demand")) if fault else ask(inside)
+            status, answer = (fault, _error(fault, "a fault on demand")) if fault else ask(inside)
             self._send(status, json.dumps(answer).encode())
 
         def _send(self, status: int, data: bytes) -> None:
