@@ -341,10 +341,11 @@ class RecordSuite:
         gc.collect()
         seen = bench.seen()
         assert {o // 10 for _, o in seen} >= set(confirmed) - {1}, f"confirmed and not visible after {points.steps}"
-        after = bench.open()
-        for missing in resume(after, 40):
-            after.write(missing)
-        finish(after)
+        with CrashPoints():
+            after = bench.open()
+            for missing in resume(after, 40):
+                after.write(missing)
+            finish(after)
         lost = set(rows(0, 40)) - set(bench.seen()) - set(rows(10, 20))
         assert not lost, f"lost after {points.steps}"
         assert len(bench.seen()) == len(set(bench.seen())), f"twice after {points.steps}"
