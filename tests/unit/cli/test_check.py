@@ -101,7 +101,7 @@ def test_brokers_are_asked_only_with_connect(capsys: pytest.CaptureFixture[str],
     file = pipeline(tmp_path, mock_kafka.bootstrap)
 
     assert check(file, settings={}) == 0
-    assert "brokers" not in capsys.readouterr().out
+    assert "\nbrokers\n" not in capsys.readouterr().out
     assert check(file, connect=True, settings={}) == 0
     out = capsys.readouterr().out
     assert out.endswith("brokers\n  orders: 2 partitions\n    orders[0]  offset 0, by the start mode\n    orders[1]  offset 0, by the start mode\n")
