@@ -86,7 +86,7 @@ def test_unknown_and_refused_are_different(server: TestRegistry, client: Callabl
             known.by_id(6)
     with pytest.raises(SchemaUnavailable, match="status 404"):
         client(server.url + "/wrong").by_id(7)
-    assert sum(server.calls.values()) == 7
+    assert sum(server.calls.values()) == 8
 
 
 def test_what_may_pass_is_retried(server: TestRegistry, client: Callable[..., ConfluentRegistry]) -> None:
