@@ -144,7 +144,6 @@ def test_errors_that_are_certain(sql: str, reason: str, offset: int) -> None:
     [
         "WITH t AS (SELECT count(*) AS n FROM orders) SELECT * FROM dim",
         "WITH t AS (SELECT id FROM orders) SELECT * FROM dim",
-        "WITH t AS (SELECT id FROM orders) VALUES (1)",
     ],
 )
 def test_unread_stream_is_refused(sql: str) -> None:

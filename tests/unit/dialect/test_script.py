@@ -3,58 +3,12 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping  # noqa: TC003 - used in a signature that hypothesis may read
 
 import pytest
 
+from tests.corpus.scripts import GOOD, errors, read
 from thalweg.dialect.lexer import lex
-from thalweg.dialect.script import parse
 from thalweg.dialect.tree import ColumnDef, Copy, CreateFunction, CreateTable, CreateView, Expectation, Fragment, Script, SetOption
-
-GOOD = """\
--- an example; a comment with ; and 'quotes
-SET 'pipeline.name' = 'orders; v1';
-
-CREATE UNBOUNDED EXTERNAL TABLE orders (
-  id BIGINT NOT NULL,
-  "Amount" DECIMAL(10, 2),
-  tags VARCHAR[],
-  customer ROW<id BIGINT, address ROW<city STRING, zip CHAR(5)>>,
-  lines ARRAY<ROW<sku STRING, qty INT>>,
-  attrs MAP<STRING, ARRAY<DOUBLE PRECISION>>,
-  ts TIMESTAMP_LTZ(3) METADATA FROM 'timestamp' NOT NULL,
-  at TIMESTAMP(9) WITH LOCAL TIME ZONE,
-  offset BIGINT METADATA,
-  CONSTRAINT positive EXPECT ("Amount" > 0 AND id IN (1, 2)) ON VIOLATION QUARANTINE,
-  CONSTRAINT named EXPECT (id IS NOT NULL)
-) STORED AS kafka LOCATION 'kafka://broker/orders'
-  OPTIONS ('format' 'json', 'note' 'a,b)', 'empty' '');
-
-CREATE EXTERNAL TABLE IF NOT EXISTS dim STORED AS PARQUET LOCATION 's3://b/dim/' PARTITIONED BY (day DATE, hour) WITH ORDER (k ASC);
-
-CREATE OR REPLACE FUNCTION score(a BIGINT, b VARCHAR) RETURNS DOUBLE LANGUAGE WASM AS 'score.wasm';
-CREATE FUNCTION one() RETURNS INT LANGUAGE python AS 'one.py';
-
-CREATE VIEW big (CONSTRAINT labelled EXPECT (label IS NOT NULL) ON VIOLATION DROP ROW) AS
-WITH c AS (SELECT id, unnest(lines) AS item FROM orders)
-SELECT c.id, d.label, item['sku'] AS sku, ';' AS semi -- keep ; this
-FROM c JOIN dim AS d ON d.k = c.id;
-create or replace view Plain as (select 1);
-
-COPY big TO 's3://b/out' STORED AS PARQUET PARTITIONED BY (label, "Day") OPTIONS ('compression' 'zstd');
-COPY raw.orders TO './raw/' STORED AS parquet;
-COPY (SELECT id, ts FROM orders WHERE ts > '2020-01-01') TO 'file:///x' STORED AS CSV
-"""
-
-
-def read(text: str, environ: Mapping[str, str] | None = None) -> Script:
-    """Parse with an environment of its own."""
-    return parse(text, "f.sql", environ or {})
-
-
-def errors(text: str, environ: Mapping[str, str] | None = None) -> list[str]:
-    """Every error as ``line:column message``."""
-    return [f"{e.location.line}:{e.location.column} {e.message}" for e in read(text, environ).errors]
 
 
 def fragments(script: Script) -> list[Fragment]:
@@ -207,115 +161,6 @@ COPY w 's3://bucket/w' STORED AS PARQUET;
     ]
     assert [type(s) for s in script.statements] == [SetOption]
     assert script.broken == {"t", "v"}
-
-
-@pytest.mark.parametrize(
-    ("text", "expected", "hint"),
-    [
-        ("CRAETE VIEW v AS SELECT 1;", "1:1 expected CREATE, found CRAETE", "did you mean CREATE?"),
-        ("CREATE VEIW v AS SELECT 1;", "1:8 expected VIEW, found VEIW", "did you mean VIEW?"),
-        ("CREATE EXTERNAL TABEL t STORED AS CSV LOCATION 'x';", "1:17 expected TABLE, found TABEL", "did you mean TABLE?"),
-        ("CREATE FUNCTON f() RETURNS INT LANGUAGE WASM AS 'x';", "1:8 expected FUNCTION, found FUNCTON", "did you mean FUNCTION?"),
-        ("CREATE EXTERNAL TABLE t STORED AZ CSV LOCATION 'x';", "1:32 expected STORED AS, found AZ", None),
-        ("CREATE EXTERNAL TABLE t STORED AS CSV LOCATON 'x';", "1:39 expected LOCATION, found LOCATON", "did you mean LOCATION?"),
-        ("CREATE EXTERNAL TABLE t (a INT NOT NUL) STORED AS CSV LOCATION 'x';", "1:36 expected NULL, found NUL", "did you mean NULL?"),
-        ("CREATE EXTERNAL TABLE t (a INT METDATA) STORED AS CSV LOCATION 'x';", "1:32 expected METADATA, found METDATA", "did you mean METADATA?"),
-        ("CREATE VIEW v AS SELCT 1;", "1:18 expected a SELECT, found SELCT", "did you mean SELECT?"),
-        ("COPPY v TO 'x' STORED AS CSV;", "1:1 expected COPY, found COPPY", "did you mean COPY?"),
-        ("COPY v TO 'x' STORED AS CSV OPTION ('a' 'b');", "1:29 expected OPTIONS, found OPTION", "did you mean OPTIONS?"),
-        ("SETT 'a' = 'b';", "1:1 expected SET, found SETT", "did you mean SET?"),
-    ],
-)
-def test_misspelt_words(text: str, expected: str, hint: str | None) -> None:
-    """A misspelt word is one error, at the word, with what it was probably meant to be; the rest is read on."""
-    found = read(text).errors
-
-    assert errors(text) == [expected]
-    assert hint is None or found[0].hint == hint
-
-
-@pytest.mark.parametrize(
-    ("text", "expected", "hint"),
-    [
-        ("CREATE TABLE t (a INT) WITH ('connector' = 'kafka');", "1:8", "CREATE EXTERNAL TABLE name"),
-        ("INSERT INTO x SELECT 1;", "1:1", "COPY relation TO 'url'"),
-        ("SELECT 1;", "1:1", "COPY (SELECT ...) TO 'url'"),
-        ("with a as (select 1) select * from a;", "1:1", "COPY (WITH ...) TO 'url'"),
-        ("CREATE MATERIALIZED VIEW v AS SELECT 1;", "1:8", "CREATE VIEW name AS SELECT"),
-        ("CREATE SOURCE s WITH (a = 'b');", "1:8", "CREATE EXTERNAL TABLE name"),
-        ("CREATE SINK s FROM v;", "1:8", "COPY relation TO 'url'"),
-        ("CREATE TEMPORARY VIEW v AS SELECT 1;", "1:8", "leave TEMPORARY out"),
-        ("DROP TABLE x;", "1:1", "nothing to change or remove"),
-        ("SHOW TABLES;", "1:1", "twg repl"),
-        ("EXPLAIN SELECT 1;", "1:1", "twg check"),
-        ("COPY SELECT 1 TO 'x' STORED AS CSV;", "1:6", "COPY (SELECT ...) TO 'url'"),
-        ("CREATE EXTERNAL TABLE t STORED AS CSV LOCATION 'x' WITH ('a' = 'b');", "1:52", "OPTIONS ('key' 'value', ...)"),
-        ("CREATE EXTERNAL TABLE t STORED AS CSV LOCATION 'x' AS SELECT 1;", "1:52", "CREATE VIEW name AS SELECT"),
-        ("CREATE EXTERNAL TABLE t (a INT, PRIMARY KEY (a)) STORED AS CSV LOCATION 'x';", "1:33", "a source has no keys"),
-        ("CREATE EXTERNAL TABLE t (a AS b * 2) STORED AS CSV LOCATION 'x';", "1:28", "computed columns belong into a view"),
-        ("CREATE EXTERNAL TABLE t (a INT DEFAULT 1) STORED AS CSV LOCATION 'x';", "1:32", "coalesce"),
-        ("CREATE EXTERNAL TABLE t (WATERMARK FOR a AS b) STORED AS CSV LOCATION 'x';", "1:26", "a later build"),
-        ("CREATE VIEW v (a, b) AS SELECT 1;", "1:16", "a view's columns are named in its query"),
-        ("SET a.b = 'c';", "1:5", "single quotes: 'a'"),
-        ('COPY v TO "x" STORED AS CSV;', "1:11", "single quotes: 'x'"),
-        ("COPY v TO 'x' STORED AS CSV OPTIONS ('a' = 'b');", "1:42", "without ="),
-        ("CREATE EXTERNAL TABLE t (CONSTRAINT c EXPECT (a) ON VIOLATION WARN) STORED AS CSV LOCATION 'x';", "1:63", "it warns and counts"),
-        ("CREATE EXTERNAL TABLE t (CONSTRAINT c EXPECT (a) ON VIOLATION DROP) STORED AS CSV LOCATION 'x';", "1:63", "DROP ROW?"),
-    ],
-)
-def test_spellings_of_other_products(text: str, expected: str, hint: str) -> None:
-    """What other products write is answered with how it is written here, at the word itself."""
-    script = read(text)
-
-    assert str(script.errors[0].location) == f"f.sql:{expected}"
-    assert hint in (script.errors[0].hint or "")
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("SET 'a' = 'b'\nCOPY v TO 'x' STORED AS CSV;", ["2:1 expected ; before COPY"]),
-        ("CREATE VIEW v AS SELECT 1\n  CREATE VIEW w AS SELECT 2;", ["2:3 expected ; before CREATE"]),
-        ("CREATE VIEW v AS SELECT (1\nCOPY v TO 'x' STORED AS CSV;", ["1:25 this ( has no closing ) in the query", "2:1 expected ; before COPY"]),
-        ("CREATE VIEW v AS SELECT 1)\nFROM x;", ["1:26 this ) closes nothing"]),
-        ("CREATE VIEW v AS SELECT [1, (2];", ["1:31 expected ) in the query, found ]"]),
-        ("COPY (SELECT 1)) TO 'x' STORED AS CSV;", ["1:16 this ) closes nothing"]),
-        ("COPY (SELECT 1 TO 'x' STORED AS CSV;", ["1:6 this ( has no closing ) behind the query"]),
-        ("COPY TO 'x' STORED AS CSV;", ["1:6 expected a relation or a query in parentheses before TO"]),
-        ("COPY\n;", ["2:1 expected a relation or a query in parentheses, found ;"]),
-        ("CREATE", ["1:7 expected EXTERNAL TABLE, VIEW or FUNCTION after CREATE, found the end of the file"]),
-        ("CREATE UNBOUNDED VIEW v AS SELECT 1;", ["1:18 expected EXTERNAL TABLE after CREATE UNBOUNDED, found VIEW"]),
-        ("CREATE VIEW raw.v AS SELECT 1;", ["1:13 a view's name is one identifier, found raw.v"]),
-        ("COPY raw. TO 'x' STORED AS CSV;", ["1:14 expected TO 'url', found 'x'"]),
-        ("CREATE OR REPLACE EXTERNAL TABLE t STORED AS CSV LOCATION 'x';", ["1:8 OR REPLACE does not go with EXTERNAL TABLE"]),
-        ("CREATE EXTERNAL TABLE t;", ["1:24 expected STORED AS and the kind of source, such as KAFKA, found ;", "1:24 expected LOCATION 'url', found ;"]),
-        ("CREATE FUNCTION f(INT) RETURNS INT AS 'x';", ["1:42 expected LANGUAGE WASM, FLIGHT or PYTHON, found ;"]),
-        ("CREATE FUNCTION f INT;", ["1:19 expected ( before the types of the arguments, found INT"]),
-        ("CREATE FUNCTION f(INT] RETURNS INT LANGUAGE WASM AS 'x';", ["1:22 expected ) behind the types of the arguments, found ]"]),
-        ("COPY v TO 'x' STORED AS CSV STORED AS CSV;", ["1:29 STORED AS is given twice"]),
-        ("COPY v TO 'x' STORED AS CSV PARTITIONED BY (a, a);", ["1:48 column a is given twice in PARTITIONED BY"]),
-        ("COPY v TO 'x' STORED AS CSV PARTITIONED BY a;", ["1:44 expected ( before PARTITIONED BY, found a"]),
-        ("COPY v TO 'x' STORED AS CSV OPTIONS ();", ["1:38 expected an option key in single quotes, found )"]),
-        ("SET 'a' = 'b' 'c';", ["1:15 expected ; after the statement, found 'c'"]),
-        ("SET 'a' = 'b';\nSET 'a' = 'c';", ["2:5 setting 'a' is defined twice"]),
-        ("CREATE VIEW a AS SELECT 1;\nCREATE EXTERNAL TABLE A STORED AS CSV LOCATION 'x';", ["2:23 a is defined twice"]),
-        ("CREATE EXTERNAL TABLE t (a INT, A INT) STORED AS CSV LOCATION 'x';", ["1:33 column a is given twice"]),
-        (
-            "CREATE EXTERNAL TABLE t (CONSTRAINT c EXPECT (a), CONSTRAINT c EXPECT (b)) STORED AS CSV LOCATION 'x';",
-            ["1:62 constraint c is given twice"],
-        ),
-        ("CREATE EXTERNAL TABLE t (CONSTRAINT c EXPECT ()) STORED AS CSV LOCATION 'x';", ["1:47 expected the condition, found )"]),
-        ("CREATE EXTERNAL TABLE t (a DECIMAL(1, 2) STORED AS CSV LOCATION 'x';", ["1:42 expected METADATA FROM, NOT NULL, a comma or ) in the column list, found STORED"]),
-        ("CREATE EXTERNAL TABLE t (a MAP<INT, (1>) STORED AS CSV LOCATION 'x';", ["1:42 expected > behind the type, found STORED"]),
-        ("CREATE EXTERNAL TABLE t (a DECIMAL(1, 2 STORED AS CSV LOCATION 'x';", ["1:41 expected ), found STORED"]),
-        ("CREATE EXTERNAL TABLE t () STORED AS CSV LOCATION 'x';", ["1:26 expected a column name or CONSTRAINT, found )"]),
-        ("CREATE EXTERNAL TABLE t (a INT, (;", ["1:33 expected a column name or CONSTRAINT, found ("]),
-        ("CREATE EXTERNAL TABLE t (a ARRAY<INT) STORED AS CSV LOCATION 'x';", ["1:37 expected > behind the type, found )"]),
-    ],
-)
-def test_broken_statements(text: str, expected: list[str]) -> None:
-    """Each broken statement says what was expected, at the lexeme that is wrong."""
-    assert errors(text) == expected
 
 
 def test_names_of_broken_statements_are_kept() -> None:
