@@ -82,12 +82,16 @@ class Field:
         budget = self.rng.choice(BUDGETS)
         command = [sys.executable, str(CRASHING) if crash_at else "-m", *([] if crash_at else ["thalweg"])]
         env = {**os.environ, **({"CRASH_AT": str(crash_at)} if crash_at else {})}
-        log = (self.folder / f"log-{len(list(self.folder.glob('log-*')))}.txt").open("wb")
+        path = self.folder / f"log-{len(list(self.folder.glob('log-*')))}.txt"
+        log = path.open("wb")
         proc = subprocess.Popen(
             [*command, "stream", str(self.folder / file), "--set", f"budget.rows={budget}"], stdout=log, stderr=subprocess.STDOUT, env=env
         )
         log.close()
         self.procs.append(proc)
+        deadline = time.monotonic() + 60
+        while b"event=started" not in path.read_bytes() and proc.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.05)
         return proc
 
     def kill_one(self) -> None:

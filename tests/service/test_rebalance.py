@@ -34,7 +34,7 @@ def test_three_members_come_and_go(kafka: str, tmp_path: Path, strategy: str) ->
         time.sleep(3)
         ground.watch()
         second, third = ground.start(), ground.start()
-        time.sleep(5)
+        time.sleep(6)
         for leaving in (second, third):
             leaving.send_signal(signal.SIGTERM)
             assert leaving.wait(60) == 0, ground.logs()
