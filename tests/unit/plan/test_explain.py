@@ -40,13 +40,6 @@ def test_every_golden_pipeline_has_its_text() -> None:
     assert len(CASES) >= 9
 
 
-def test_the_quickstart_is_the_examples() -> None:
-    """The golden quickstart is the pipeline that ships."""
-    example = Path(__file__).parents[3] / "examples" / "quickstart" / "pipeline.sql"
-
-    assert (GOLDEN / "quickstart.sql").read_text(encoding="utf-8") == example.read_text(encoding="utf-8")
-
-
 @pytest.mark.parametrize("form", FORMATS)
 def test_no_secret_is_shown(form: str) -> None:
     """Passwords of URLs and options appear in no format (CFG-22)."""

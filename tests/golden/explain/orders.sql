@@ -1,7 +1,5 @@
--- Orders from a Kafka topic into two Parquet tables, and what could not be handled into a third.
--- Runs on the broker inside the process, filled with the rows of sql/orders.sql, and ends by itself.
 
-SET 'pipeline.name' = 'quickstart';
+SET 'pipeline.name' = 'shop';
 
 CREATE EXTERNAL TABLE orders (
   order_id   BIGINT NOT NULL,
