@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 import pyarrow.parquet as pq
 import pytest
 
-from thalweg.errors import SinkFailed
+from thalweg.errors import PipeClosed, SinkFailed
 from thalweg.testing.fakes import CrashPoints, WrappedSink
 
 if TYPE_CHECKING:
     from tests.integration.conftest import Lab
-    from thalweg.ports.sink import Sink
+    from thalweg.ports.sink import Delivery, Sink
 
 SQL = """
 SET 'pipeline.name' = '{t}';
@@ -70,3 +70,24 @@ def test_a_file_where_the_folder_should_be(lab: Lab) -> None:
     with pytest.raises(SinkFailed, match=r"out"):
         lab.run(SQL)
     assert lab.topic().committed(f"lab{lab.number}", 0) is None
+
+
+class Gone(WrappedSink):
+    """A console whose reader goes away at the second delivery."""
+
+    def write(self, delivery: Delivery) -> None:
+        """Two is one too many."""
+        if delivery.seq > 1:
+            raise PipeClosed("the reader of the pipe went away")
+        super().write(delivery)
+
+
+def test_a_closed_pipe_ends_the_run_quietly(lab: Lab) -> None:
+    """``| head -1`` is no error, and what was not printed is not committed (CL-02)."""
+    lab.fill(*({"id": n} for n in range(20)))
+    lab.wrap["orders"] = Gone
+    lab.run(SQL.replace("'{out}' STORED AS PARQUET OPTIONS ('roll.rows' '40')", "'memory://{t}-out' STORED AS MEMORY"), budget__rows="5")
+    committed = lab.topic().committed(f"lab{lab.number}", 0)
+
+    assert lab.column("out", "id") in ([], list(range(5)))
+    assert committed is None or committed.offset == len(lab.rows("out"))

@@ -6,7 +6,7 @@ import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from thalweg.errors import PipelineError, ThalwegError
+from thalweg.errors import PipeClosed, PipelineError, ThalwegError
 from thalweg.model.clock import SECOND_NS
 from thalweg.model.events import PipelineStarted, PipelineStopped
 
@@ -71,7 +71,8 @@ class Pipeline:
     def run(self) -> None:
         """Until every bounded source has ended, ``stop`` was called and everything is drained, or something failed.
 
-        Raises the first error of any thread: PipelineError and its kin, or an exception that nobody expected.
+        Raises the first error of any thread: PipelineError and its kin, or an exception that nobody expected. A console whose reader went
+        away ends the run, but is no error; what was not printed is not committed.
         """
         began = self._clock.monotonic_ns()
         self._observer.on(PipelineStarted(self._machine.name, self._machine.facts))
@@ -86,7 +87,7 @@ class Pipeline:
             seconds = (self._clock.monotonic_ns() - began) / SECOND_NS
             self._observer.on(PipelineStopped(self._machine.name, self._reason(), seconds))
         error = self._machine.failure.error
-        if error is not None:
+        if error is not None and not isinstance(error, PipeClosed):
             raise error
 
     def stop(self) -> None:
