@@ -14,14 +14,14 @@ def gates(draft: Draft) -> None:
     """Check roles and failure policies, then decide which lanes gate.
 
     Until a lagging target can be recovered from raw, every data sink gates, whatever its role; dead letters gate; a sink that holds no data
-    (a console) gates only where no other lane of its sources does.
+    (a console) gates only where one of its sources has no data sink.
     """
     _roles(draft)
     for copy, _ in draft.targets:
         _policies(draft, copy)
     data = {source for lane in draft.lanes if lane.plugin.capabilities.data and not lane.dead_letters for source in lane.sources}
     draft.lanes = [
-        dataclasses.replace(lane, gates=lane.dead_letters or lane.plugin.capabilities.data or not data & set(lane.sources)) for lane in draft.lanes
+        dataclasses.replace(lane, gates=lane.dead_letters or lane.plugin.capabilities.data or not data.issuperset(lane.sources)) for lane in draft.lanes
     ]
 
 

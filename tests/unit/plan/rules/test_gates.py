@@ -44,7 +44,12 @@ def test_each_tables_console_is_judged_by_itself(plan: Planner) -> None:
 
     found = plan(f"{ORDERS}{other}{PARQUET}COPY others TO 'console://' STORED AS CONSOLE;")
 
+    both = plan(
+        f"{ORDERS}{other}{PARQUET}COPY (SELECT order_id FROM orders UNION ALL SELECT order_id FROM others) TO 'console://' STORED AS CONSOLE;"
+    )
+
     assert [lane.gates for lane in found.lanes] == [True, True]
+    assert [lane.gates for lane in both.lanes] == [True, True]
 
 
 @pytest.mark.parametrize(
