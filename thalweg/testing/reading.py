@@ -44,6 +44,8 @@ class Listening:
 
     resume: dict[Partition, int] = field(default_factory=dict)
     resume_committed: bool = True
+    once: bool = False
+    """Whether ``resume`` is forgotten after it was asked for."""
     on_revoke: Callable[[Collection[Partition]], None] = lambda _partitions: None
     calls: list[tuple[str, Any]] = field(default_factory=list)
     held: dict[Partition, int] = field(default_factory=dict)
@@ -54,7 +56,10 @@ class Listening:
         self.calls.append(("assigned", dict(committed)))
         self.committed.update(committed)
         known = {p: c.offset for p, c in committed.items() if c is not None and self.resume_committed}
-        return {p: self.resume.get(p, known.get(p)) for p in committed}
+        chosen = {p: self.resume.get(p, known.get(p)) for p in committed}
+        if self.once:
+            self.resume.clear()
+        return chosen
 
     def started(self, positions: Mapping[Partition, int]) -> None:
         """Where they start."""

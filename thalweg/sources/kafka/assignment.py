@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from confluent_kafka import TopicPartition
 
+from thalweg.errors import SourceFailed
 from thalweg.model.position import Partition
 
 if TYPE_CHECKING:
@@ -32,6 +33,8 @@ class Assignment:
         self._topics = topics
         self._buffer = buffer
         self._cooperative = cooperative
+        self.eager = not cooperative
+        """Whether the assignment can only be changed as a whole: a group of the older kind."""
         self._group = group
         self.next: dict[Key, int] = {}
         """Offset behind what was returned last, by held partition."""
@@ -55,6 +58,7 @@ class Assignment:
     def hold(self, keys: Collection[Key], listener: Listener, ends: Mapping[Key, int] | None) -> None:
         """Take partitions without a group."""
         self.ends = None if ends is None else dict(ends)
+        self.eager = False
         starts = self._begin(keys, listener)
         self._consumer.assign([TopicPartition(*key, offset) for key, offset in starts.items()])
         listener.started({self.partition(key): offset for key, offset in starts.items()})
@@ -75,13 +79,19 @@ class Assignment:
             raise failure
 
     def restart(self, key: Key, offset: int, listener: Listener) -> None:
-        """Begin a held partition anew at ``offset``: what it was before is gone."""
+        """Begin a held partition anew at ``offset``, in front of its old position: what it was before is gone.
+
+        Raises SourceFailed when the record of a sink says that the partition, under the same topic id, was further.
+        """
         partition = self.partition(key)
         self.drop([key])
         self.turned.discard(key)
         listener.lost([partition])
         self._topics.identify({key[0]})
         chosen = listener.assigned({partition: None})[partition]
+        if chosen is not None and chosen > offset:
+            message = f"a sink has records up to offset {chosen}, but the topic now ends before"
+            raise SourceFailed(message, where=str(partition), hint="if the topic's records were really taken away, write the target again")
         self.next[key] = offset if chosen is None else chosen
         listener.started({partition: self.next[key]})
 

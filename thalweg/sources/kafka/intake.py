@@ -70,11 +70,27 @@ class Intake:
         if key in self._paused and self._stalled_ns is None:
             self._consumer.resume([TopicPartition(*key)])
             self._paused.discard(key)
+        self._misplaced.discard(key)
         try:
             self._consumer.seek(TopicPartition(*key, offset))
-            self._misplaced.discard(key)
         except KafkaException:
-            # The partition was assigned a moment ago and is not fetched yet: its messages are refused until this works.
+            # Not fetched at the moment: assigned just now, or stopped at an offset that is gone.
+            self._reassign(key, offset)
+
+    def _reassign(self, key: Key, offset: int) -> None:
+        """Fetch a partition from ``offset`` on by assigning it again."""
+        try:
+            if self._assignment.eager:
+                # This kind of group changes all or nothing, so the others are fetched again from where they were returned.
+                self._buffer.drop(self._assignment.next.keys())
+                self._taken.clear()
+                places = {**self._assignment.next, key: offset}
+                self._consumer.assign([TopicPartition(*k, o) for k, o in places.items()])
+            else:
+                self._consumer.incremental_unassign([TopicPartition(*key)])
+                self._consumer.incremental_assign([TopicPartition(*key, offset)])
+        except KafkaException:
+            # A rebalance is under way: the partition's messages are refused until this works, or until it goes.
             self._misplaced.add(key)
 
     def _wake(self) -> None:
@@ -127,8 +143,8 @@ class Intake:
     def _cut(self, messages: list[Record]) -> None:
         """Note how far a bounded run has come; nothing behind its ends is kept."""
         ends = self._assignment.ends or {}
-        self._taken.update(next_offsets(messages))
-        self._taken.update(self._buffer.ends)
+        for found in (next_offsets(messages), self._buffer.ends):
+            self._taken.update({key: max(offset, self._taken.get(key, 0)) for key, offset in found.items()})
         over = {key: ends[key] for key, offset in self._taken.items() if offset > ends[key]}
         if over:
             self._buffer.keep(lambda m: m.offset() < ends[m.topic(), m.partition()])

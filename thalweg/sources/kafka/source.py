@@ -158,7 +158,7 @@ class KafkaSource(Source):
         patience = faults.Patience(context.clock, self._options.connect_timeout_ns, str(self._place), conf)
         self._consumer = consumer = client.connect(conf, self._trouble.noticed, context.observer)
         self._positions = Positions(consumer, self._options, patience)
-        self._topics = Topics(consumer, self._place, conf, patience, context.observer)
+        self._topics = Topics(consumer, self._place, conf, patience, context)
         self._assignment = Assignment(
             context.relation, consumer, self._positions, self._topics, self._buffer,
             cooperative=client.cooperative(conf), group=context.group,

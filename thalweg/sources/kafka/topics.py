@@ -17,11 +17,13 @@ if TYPE_CHECKING:
 
     from confluent_kafka import Consumer
 
-    from thalweg.model.events import Observer
+    from thalweg.ports.source import SourceContext
     from thalweg.sources.kafka.faults import Patience
     from thalweg.sources.kafka.options import Place
     from thalweg.sources.kafka.reader import Key
 
+_FRESH_NS: Final = 2_000_000_000
+"""How long a topic may be unknown: the brokers hear of a new one by and by."""
 _MOCK: Final = "mockCluster"
 """How the client library's mock cluster names itself."""
 
@@ -29,32 +31,39 @@ _MOCK: Final = "mockCluster"
 class Topics:
     """The cluster's view of the topics of one source."""
 
-    def __init__(self, consumer: Consumer, place: Place, conf: Mapping[str, str], patience: Patience, observer: Observer) -> None:
+    def __init__(self, consumer: Consumer, place: Place, conf: Mapping[str, str], patience: Patience, context: SourceContext) -> None:
         """Nothing is asked yet."""
         self._consumer = consumer
         self._place = place
         self._conf = conf
         self._patience = patience
-        self._observer = observer
+        self._observer = context.observer
+        self._clock = context.clock
         self._identities: dict[str, TopicIdentity] = {}
         self._cluster = ""
 
     def find(self, check: Callable[[], None]) -> list[Key]:
         """Every partition that is to be read; raises SourceFailed when a broker or a topic is not there."""
-        where, found = str(self._place), []
         what = "the brokers do not answer"
+        metadata = self._patience.ask(what, lambda seconds: self._consumer.list_topics(timeout=seconds), check)
+        self._cluster = metadata.cluster_id or self._place.servers
         if self._place.pattern is not None:
-            metadata = self._patience.ask(what, lambda s: self._consumer.list_topics(timeout=s), check)
-            found = [t for name, t in sorted(metadata.topics.items()) if self._place.matches(name) and not name.startswith("__")]
-        for topic in self._place.topics:
-            metadata = self._patience.ask(what, self._lister(topic), check)
-            found.append(metadata.topics[topic])
-        for topic in found:
-            if topic.error is not None:
-                hint = "create it, or correct its name" if topic.error.name() == "UNKNOWN_TOPIC_OR_PART" else None
-                raise SourceFailed(f"topic {topic.topic!r}: {topic.error.str()} ({topic.error.name()})", where=where, hint=hint)
-        self._cluster = metadata.cluster_id or str(self._place.servers)
+            found = [topic for name, topic in sorted(metadata.topics.items()) if self._place.matches(name) and not name.startswith("__")]
+        else:
+            found = [self._known(topic, check) for topic in self._place.topics]
         return [(topic.topic, index) for topic in found for index in sorted(topic.partitions)]
+
+    def _known(self, topic: str, check: Callable[[], None]) -> Any:  # noqa: ANN401 - the client's own description of a topic
+        """What the cluster says about a topic; one that was made a moment ago is waited for."""
+        deadline = self._clock.monotonic_ns() + _FRESH_NS
+        while True:
+            found = self._patience.ask(f"topic {topic!r} cannot be looked up", self._lister(topic), check).topics[topic]
+            if found.error is None:
+                return found
+            if self._clock.monotonic_ns() >= deadline:
+                hint = "create it, or correct its name" if found.error.name() == "UNKNOWN_TOPIC_OR_PART" else None
+                raise SourceFailed(f"topic {topic!r}: {found.error.str()} ({found.error.name()})", where=str(self._place), hint=hint)
+            self._clock.sleep_ns(_FRESH_NS // 20)
 
     def _lister(self, topic: str) -> Callable[[float], Any]:
         """Asks for the metadata of one topic."""
