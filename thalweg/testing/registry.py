@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from urllib.parse import unquote, urlsplit
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from types import TracebackType
 
 RESET: Final = 0
@@ -60,7 +61,7 @@ class TestRegistry:
         self._schemas: dict[int, Stored] = {}
         self._subjects: dict[str, list[Stored]] = {}
         self._faults: list[tuple[str, int]] = []
-        self._server = ThreadingHTTPServer(("127.0.0.1", port), _handler(self))
+        self._server = ThreadingHTTPServer(("127.0.0.1", port), type("Handler", (_Handler,), {"registry": self}))
         self._closed = False
         self._server.daemon_threads = True
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), name="test registry", daemon=True)
@@ -160,49 +161,44 @@ def _error(code: int, message: str) -> dict[str, Any]:
     return {"error_code": code, "message": message}
 
 
-def _handler(registry: TestRegistry) -> type[BaseHTTPRequestHandler]:
-    """A request handler that answers for ``registry``."""
+class _Handler(BaseHTTPRequestHandler):
+    """One connection; the class that is used knows its registry."""
 
-    class Handler(BaseHTTPRequestHandler):
-        """One connection."""
+    protocol_version = "HTTP/1.1"
+    registry: TestRegistry
 
-        protocol_version = "HTTP/1.1"
+    def do_GET(self) -> None:
+        """Look something up."""
+        self._answer(self.registry.find)
 
-        def do_GET(self) -> None:
-            """Look something up."""
-            self._answer(registry.find)
+    def do_POST(self) -> None:
+        """Register a schema."""
+        body = json.loads(self.rfile.read(int(self.headers.get("Content-Length", "0"))) or b"{}")
+        self._answer(lambda path: self.registry.post(path, body))
 
-        def do_POST(self) -> None:
-            """Register a schema."""
-            body = json.loads(self.rfile.read(int(self.headers.get("Content-Length", "0"))) or b"{}")
-            self._answer(lambda path: registry.post(path, body))
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name is the base class's
+        """Say nothing."""
 
-        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name is the base class's
-            """Say nothing."""
+    def _answer(self, ask: Callable[[str], tuple[int, dict[str, Any]]]) -> None:
+        """A fault, or what the registry says."""
+        path, base = urlsplit(self.path).path, self.registry.base
+        self.registry.authorization.append(self.headers.get("Authorization"))
+        if not path.startswith(base + "/"):
+            self._send(_NOT_FOUND, b"<html>nothing here</html>")
+            return
+        fault = self.registry.fault(path[len(base):])
+        if fault == RESET:
+            self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            self.close_connection = True
+            self.connection.close()
+            return
+        status, answer = (fault, _error(fault, "a fault on demand")) if fault else ask(path[len(base):])
+        self._send(status, json.dumps(answer).encode())
 
-        def _answer(self, ask: Any) -> None:  # noqa: ANN401 - one of the two methods
-            """A fault, or what the registry says."""
-            path = urlsplit(self.path).path
-            registry.authorization.append(self.headers.get("Authorization"))
-            if not path.startswith(registry.base + "/"):
-                self._send(_NOT_FOUND, b"<html>nothing here</html>")
-                return
-            inside = path[len(registry.base):]
-            fault = registry.fault(inside)
-            if fault == RESET:
-                self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-                self.close_connection = True
-                self.connection.close()
-                return
-            status, answer = (fault, _error(fault, "a fault on demand")) if fault else ask(inside)
-            self._send(status, json.dumps(answer).encode())
-
-        def _send(self, status: int, data: bytes) -> None:
-            """One answer."""
-            self.send_response(status)
-            self.send_header("Content-Type", "application/vnd.schemaregistry.v1+json")
-            self.send_header("Content-Length", str(len(data)))
-            self.end_headers()
-            self.wfile.write(data)
-
-    return Handler
+    def _send(self, status: int, data: bytes) -> None:
+        """One answer."""
+        self.send_response(status)
+        self.send_header("Content-Type", "application/vnd.schemaregistry.v1+json")
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from thalweg.arrow.rows import FRAMING, LIMIT, MALFORMED, RESERVED, SCHEMA_UNKNOWN, TYPE, BadValue, RowCollector
-from thalweg.codecs.avro.framing import PREFIX_BYTES, from_header, from_prefix, header_name, header_values
+from thalweg.codecs.avro.framing import PREFIX_BYTES, from_header, from_prefix, header_name, header_values, looks_like
 from thalweg.codecs.avro.match import Incompatible
 from thalweg.codecs.avro.resolve import Resolver
 from thalweg.codecs.avro.schema import Node, SchemaError, parse_registered
@@ -62,7 +62,7 @@ class AvroDecoder(Decoder):
                 read, start = self._reader(payload, named[row] if named else None, unknown)
                 value = _datum(read, Cursor(payload, start))
             except BadValue as e:
-                rows.reject(row, e)
+                rows.reject(row, e if self._registry is not None else _hinted(e, payload))
                 continue
             if self._table.flat:
                 rows.add(row, self._nothing if value is None else value)
@@ -106,6 +106,14 @@ class AvroDecoder(Decoder):
             where = f"field '{e.where}': " if e.where else ""
             bad = BadValue(TYPE, f"schema {schema_id} does not resolve to the table's columns: {where}{e.message}")
         return bad
+
+
+def _hinted(bad: BadValue, payload: bytes) -> BadValue:
+    """The verdict on plain data, with what the payload looks like where it may not be plain."""
+    looks = looks_like(payload)
+    if bad.code == MALFORMED and looks:
+        bad.message += f" (the payload looks like {looks})"
+    return bad
 
 
 def _datum(read: Read, c: Cursor) -> Any:  # noqa: ANN401 - whatever the column stores

@@ -52,9 +52,17 @@ def from_prefix(payload: bytes) -> int:
         return int.from_bytes(payload[1:PREFIX_BYTES], "big")
     if not payload:
         raise BadValue(FRAMING, "the payload is empty (0 bytes); it is no tombstone, and it lacks the schema id")
-    if payload.startswith(_SINGLE_OBJECT):
-        raise BadValue(FRAMING, "expected magic byte 0 and a schema id; the payload looks like Avro single-object encoding (c3 01)")
     if payload[0] == 0:
         raise BadValue(FRAMING, f"expected magic byte 0 and a 4-byte schema id, found {len(payload)} bytes")
-    looks = "; it looks like JSON" if payload.lstrip()[:1] in {b"{", b"["} else ""
-    raise BadValue(FRAMING, f"expected magic byte 0 and a schema id, found byte {payload[0]}{looks}")
+    looks = looks_like(payload)
+    mean = f"; the payload looks like {looks}" if looks else ""
+    raise BadValue(FRAMING, f"expected magic byte 0 and a schema id, found byte {payload[0]}{mean}")
+
+
+def looks_like(payload: bytes) -> str:
+    """What the first bytes are usually the beginning of; empty where nothing comes to mind."""
+    if payload.startswith(_SINGLE_OBJECT):
+        return "Avro single-object encoding (c3 01)"
+    if len(payload) >= PREFIX_BYTES and payload[0] == 0:
+        return "Confluent framing (format 'avro-confluent')"
+    return "JSON" if payload.lstrip()[:1] in {b"{", b"["} else ""

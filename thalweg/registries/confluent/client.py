@@ -99,16 +99,14 @@ class ConfluentRegistry(SchemaRegistry):
 
     def _ask(self, method: str, path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
         """One question, asked again a few times while the registry gives no answer."""
+        caller = stamina.RetryingCaller(
+            attempts=ATTEMPTS, wait_initial=self._wait_initial, wait_max=2.0, wait_jitter=self._wait_initial, timeout=None
+        )
         try:
-            for attempt in stamina.retry_context(
-                on=_TransientError, attempts=ATTEMPTS, wait_initial=self._wait_initial, wait_max=2.0, wait_jitter=self._wait_initial, timeout=None
-            ):
-                with attempt:
-                    return self._ask_once(method, path, body)
+            return caller(_TransientError, self._ask_once, method, path, body)
         except _TransientError as e:
             message = f"the schema registry gives no answer: {e}"
             raise SchemaUnavailable(message, where=self._url + path, hint="nothing is lost: reading goes on when it is back") from None
-        raise SchemaUnavailable("the schema registry was not asked", where=self._url + path)
 
     def _ask_once(self, method: str, path: str, body: dict[str, Any] | None) -> dict[str, Any]:
         """One request and its answer, bounded in size."""

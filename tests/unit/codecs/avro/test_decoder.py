@@ -247,7 +247,17 @@ def test_payloads_must_end_with_the_datum() -> None:
         out = table(field(kind)).decode([whole, whole[:-1], b"", whole + b"\0"])
         assert out.rows.to_pylist() == [0]
         assert (out.bad.rows, out.bad.codes) == ([1, 2, 3], ["decode.malformed"] * 3)
-        assert out.bad.messages[-1] == "1 bytes are left after the datum"
+        assert out.bad.messages[-1].startswith("1 bytes are left after the datum")
+
+
+def test_payloads_that_are_not_plain() -> None:
+    """Framed data in a table of plain data is said to look like what it is (AV-28)."""
+    spec = {"type": "record", "name": "R", "fields": [{"name": n, "type": "string"} for n in "ab"]}
+    out = decode(spec, "c3 01" + "11" * 8 + "02 61", "00 00 00 00 07 02 61", b'{"a":1}'.hex(), "02 61 02")
+
+    assert [m.partition("looks like ")[2] for m in out.bad.messages] == [
+        "Avro single-object encoding (c3 01))", "Confluent framing (format 'avro-confluent'))", "JSON)", "",
+    ]  # fmt: skip
 
 
 def test_roots_that_are_no_record() -> None:

@@ -39,8 +39,8 @@ def there_and_back(kind: object, value: Any) -> Any:  # noqa: ANN401 - whatever 
     ({"type": "long", "logicalType": "timestamp-millis"}, dt.datetime(1969, 1, 1, tzinfo=UTC)), ({"type": "long", "logicalType": "timestamp-micros"}, dt.datetime(9999, 1, 1, tzinfo=UTC)),
     ({"type": "long", "logicalType": "local-timestamp-micros"}, dt.datetime(2024, 1, 1, 1, 1, 1, 1)),  # noqa: DTZ001 - a column without zone
     ({"type": "int", "logicalType": "date"}, dt.date(1, 1, 1)), ({"type": "int", "logicalType": "time-millis"}, dt.time(23, 59, 59, 999000)),
-    ({"type": "long", "logicalType": "time-micros"}, dt.time(0, 0, 0, 1)), ({"type": "string", "logicalType": "uuid"}, uuid.uuid4().bytes),
-    ({"type": "fixed", "name": "U", "size": 16, "logicalType": "uuid"}, uuid.uuid4().bytes),
+    ({"type": "long", "logicalType": "time-micros"}, dt.time(0, 0, 0, 1)), ({"type": "string", "logicalType": "uuid"}, uuid.UUID(int=2**127 + 7).bytes),
+    ({"type": "fixed", "name": "U", "size": 16, "logicalType": "uuid"}, uuid.UUID(int=2**127 + 7).bytes),
     ({"type": "fixed", "name": "P", "size": 12, "logicalType": "duration"}, pa.MonthDayNano((1, 2, 3 * 10**6))),
     ({"type": "record", "name": "S", "fields": [{"name": "a", "type": "int"}]}, {"a": 1}), (["int", "string"], "a"),
 ])  # fmt: skip
