@@ -100,7 +100,7 @@ def test_branch_index_out_of_range() -> None:
 
 
 def test_decimals_of_any_length() -> None:
-    """Two's complement is extended by its sign; no bytes are zero; more digits than declared are refused, not rounded (AV-09, AV-10)."""
+    """Two's complement is extended by its sign; no bytes are zero; more digits than declared are refused, not rounded (AV-09, AV-10, AVR-05)."""
     kind = {"type": "bytes", "logicalType": "decimal", "precision": 10, "scale": 2}
     out = decode(field(kind), "02 ff", "04 00 ff", "02 9c", "02 00", "00", "10 ff ff ff ff ff ff ff ff", "0c 7f ff ff ff ff ff")
 
@@ -131,7 +131,7 @@ def test_wide_and_invalid_decimals() -> None:
     ("local-timestamp-millis", pa.timestamp("ms")), ("local-timestamp-micros", pa.timestamp("us")), ("local-timestamp-nanos", pa.timestamp("ns")),
 ])  # fmt: skip
 def test_timestamps_are_integers(name: str, kind: pa.DataType, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Any 64 bits, before 1970 and beyond the year 9999, in any zone of the machine (AV-13, AV-14)."""
+    """Any 64 bits, before 1970 and beyond the year 9999, in any zone of the machine (AV-13, AV-14, AVR-04)."""
     monkeypatch.setitem(os.environ, "TZ", "America/New_York")
     time.tzset()
     values = [-1, -62135596800001, 253402300800000, 1700000000123456789, -(2**63), 2**63 - 1]
@@ -215,7 +215,7 @@ def test_uuids_are_16_bytes() -> None:
 
 
 def test_unions_of_several_types() -> None:
-    """Dense unions by default, structs with one field a branch on request; one type beside null is that type, in either order."""
+    """Dense unions by default, structs with one field a branch on request; one type beside null is that type, in either order (AVR-02, AVR-03)."""
     union = field(["null", "string", "long"])
 
     assert [r["s"] for r in rows(union, "00", "02 02 61", "04 54")] == [None, "a", 42]

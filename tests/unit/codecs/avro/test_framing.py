@@ -50,7 +50,7 @@ def framed(schema_id: int, datum: str) -> bytes:
 
 
 def test_prefixes(server: TestRegistry, bench: CodecBench) -> None:
-    """Too short, another magic byte, text, single-object encoding and no bytes at all are framing errors that say so (AV-28, KF-01)."""
+    """Too short, another magic byte, text, single-object encoding and no bytes at all are framing errors that say so (AV-28, KF-01, AVR-08)."""
     schema_id = server.add("t-value", TEXT).id
     out = bench.decode([
         framed(schema_id, "02 61"), b"", b"\0", b"\0\0\0\0", b"\x01\0\0\0\x01\x02a", b'{"s":"a"}', bytes.fromhex("c301") + bytes(10), framed(schema_id, ""),
@@ -117,7 +117,7 @@ def test_roots_differ_within_a_batch(server: TestRegistry, bench: CodecBench) ->
 
 
 def test_unknown_ids(server: TestRegistry, bench: CodecBench, clock: FakeClock) -> None:
-    """Ten thousand records of an unknown id cost a call; the id is asked for again after a while (RG-05)."""
+    """Ten thousand records of an unknown id cost a call; the id is asked for again after a while (RG-05, REG-10)."""
     schema_id = server.add("t-value", TEXT).id
     decoder = bench.decoder()
     for _ in range(3):
@@ -132,7 +132,7 @@ def test_unknown_ids(server: TestRegistry, bench: CodecBench, clock: FakeClock) 
 
 
 def test_a_registry_that_is_down(server: TestRegistry, bench: CodecBench) -> None:
-    """Errors that may pass are retried; while they last no record is bad and nothing was decoded (RG-05)."""
+    """Errors that may pass are retried; while they last no record is bad and nothing was decoded (RG-05, REG-10)."""
     schema_id = server.add("t-value", TEXT).id
     later = server.add("t-value", {**TEXT, "doc": "later"}).id
     decoder = bench.decoder()

@@ -12,7 +12,7 @@ AB = pa.schema([("a", pa.int64()), ("b", pa.string())])
 
 
 def test_each_document_by_itself() -> None:
-    """An empty object is a row of NULLs, null and missing are NULL, unknown members are ignored whatever they hold (JS-01, JS-06)."""
+    """An empty object is a row of NULLs, null and missing are NULL, unknown members are ignored whatever they hold (JS-01, JS-06, JSX-01)."""
     out = CodecBench("json", AB).decode([
         b'{"a":9007199254740993,"b":"x"}', b"{}", b"null", b'{"b":null,"x":327267367867168100000,"y":1e999999999,"z":{"a":[]}}', b"", b'{"A":1,"a":2}',
     ])  # fmt: skip
