@@ -25,9 +25,9 @@ class AvroOptions:
     )
     user_info: str | None = option("avro-confluent.basic-auth.user-info", default=None, doc="`user:password` for the registry", secret=True)
     bearer_token: str | None = option("avro-confluent.bearer-auth.token", default=None, doc="bearer token for the registry", secret=True)
-    ca_file: str | None = option("avro-confluent.ssl.ca.location", default=None, doc="PEM file with the authorities to trust")
-    certificate_file: str | None = option("avro-confluent.ssl.certificate.location", default=None, doc="PEM file with the client's certificate")
-    key_file: str | None = option("avro-confluent.ssl.key.location", default=None, doc="PEM file with the client's key")
+    ca_file: str | None = option("avro-confluent.ssl.ca.location", default=None, doc="the authorities to trust, a PEM file")
+    certificate_file: str | None = option("avro-confluent.ssl.certificate.location", default=None, doc="the client's certificate, a PEM file")
+    key_file: str | None = option("avro-confluent.ssl.key.location", default=None, doc="the key of the client's certificate, a PEM file")
     timeout_ns: int = option("avro-confluent.timeout", at_least(1, duration), default=10_000_000_000, doc="longest wait for one answer")
     union: str = option(
         "avro.union", one_of("dense", "struct"), default="dense",

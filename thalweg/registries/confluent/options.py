@@ -19,9 +19,9 @@ class ConfluentOptions:
 
     user_info: str | None = option("basic-auth.user-info", default=None, doc="`user:password`", secret=True)
     bearer_token: str | None = option("bearer-auth.token", default=None, doc="bearer token", secret=True)
-    ca_file: str | None = option("ssl.ca.location", default=None, doc="PEM file with the authorities to trust")
-    certificate_file: str | None = option("ssl.certificate.location", default=None, doc="PEM file with the client's certificate")
-    key_file: str | None = option("ssl.key.location", default=None, doc="PEM file with the client's key")
+    ca_file: str | None = option("ssl.ca.location", default=None, doc="the authorities to trust, a PEM file")
+    certificate_file: str | None = option("ssl.certificate.location", default=None, doc="the client's certificate, a PEM file")
+    key_file: str | None = option("ssl.key.location", default=None, doc="the key of the client's certificate, a PEM file")
     timeout_ns: int = option("timeout", at_least(1, duration), default=10_000_000_000, doc="longest wait for one answer")
 
     def tls(self) -> ssl.SSLContext | bool:
