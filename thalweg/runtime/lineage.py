@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pyarrow as pa
 
 from thalweg.arrow import metadata
@@ -40,7 +41,7 @@ class Records:
         """The raw lane of this epoch: every record, with the hidden row number last."""
         schema = metadata.raw_schema(self.prefix)
         names = [field.name.removeprefix(self.prefix) for field in schema][1:]
-        columns = [self.raw.payload, *(self.column(name) for name in names), pa.array(range(self.raw.rows), pa.int32())]
+        columns = [self.raw.payload, *(self.column(name) for name in names), pa.array(np.arange(self.raw.rows, dtype=np.int32))]
         return pa.RecordBatch.from_arrays(columns, schema=schema.append(pa.field(metadata.ROW, pa.int32(), nullable=False)))
 
     def position(self, row: int) -> str:
@@ -80,7 +81,9 @@ class Records:
                 column = pa.repeat(pa.scalar(emit_us, pa.timestamp("us", "UTC")), batch.num_rows)
             else:
                 column = self.column(field.name.removeprefix(self.prefix))
-                column = column if whole else column.take(rows)
+                if not whole:
+                    nothing = column.null_count == len(column)
+                    column = pa.nulls(batch.num_rows, column.type) if nothing else column.take(rows)
             columns.append(column if column.type == field.type else column.cast(field.type))
         return pa.RecordBatch.from_arrays(columns, schema=target)
 
