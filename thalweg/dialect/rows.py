@@ -59,7 +59,7 @@ class RowWalk:
             found = self.relation(node).rows
         else:
             raise NotRows("error", f"expected a SELECT, found {node.key.upper()}", start_of(node) or 0)
-        return found if found is None else Rows((*found.edits, *(edit for rows in inner for edit in rows.edits)), found.sources)
+        return None if found is None else Rows((*found.edits, *(edit for rows in inner for edit in rows.edits)), found.sources, found.last)
 
     def with_clause(self, node: exp.Expr) -> list[Rows]:
         """Judge every CTE of a WITH; those that keep rows apart are widened whether anything reads them or not."""
@@ -86,7 +86,7 @@ class RowWalk:
                 raise refusals.over_stream("a recursive CTE goes over the whole stream again and again", alias.this.meta.get("start"))
             return None
         rows = self.query(cte.this)
-        return None if rows is None else behind_columns(rows, alias.args.get("columns") or [])
+        return None if rows is None else self.named_columns(rows, alias)
 
     def wrapped(self, node: exp.Subquery) -> Rows | None:
         """A query in parentheses, perhaps with clauses of its own behind them."""
@@ -97,7 +97,7 @@ class RowWalk:
         for key, value in node.args.items():
             if value and key not in _WRAPPER:
                 self.refuse_clause(key, self.places.behind(node.this, key))
-        return Rows((*rows.edits, *(edit for cte in inner for edit in cte.edits)), rows.sources)
+        return Rows((*rows.edits, *(edit for cte in inner for edit in cte.edits)), rows.sources, rows.last)
 
     def set_operation(self, node: exp.SetOperation) -> Rows | None:
         """UNION ALL keeps rows apart; every other set operation compares them."""
@@ -116,7 +116,18 @@ class RowWalk:
         for key, value in node.args.items():
             if value and key not in _PLAIN_UNION:
                 self.refuse_clause(key, self.places.behind(node, key))
-        return Rows(tuple(edit for rows in streams for edit in rows.edits), tuple(source for rows in streams for source in rows.sources))
+        by_name = bool(node.args.get("by_name"))
+        if not by_name and not all(rows.last for rows in streams):
+            self.note_opaque("UNION ALL BY NAME inside of UNION ALL has no known last column", start_of(node))
+        sources = tuple(source for rows in streams for source in rows.sources)
+        return Rows(tuple(edit for rows in streams for edit in rows.edits), sources, last=not by_name)
+
+    def named_columns(self, rows: Rows, alias: exp.Expr) -> Rows:
+        """Rows whose columns an alias may name by position."""
+        columns = alias.args.get("columns") or []
+        if columns and not rows.last:
+            self.note_opaque("column names over UNION ALL BY NAME leave no place for a row number", start_of(alias))
+        return behind_columns(rows, columns)
 
     def comparing(self, node: exp.SetOperation) -> None:
         """UNION, EXCEPT and INTERSECT."""
@@ -199,7 +210,7 @@ class RowWalk:
         if isinstance(node, exp.Subquery):
             if _is_query(node.this):
                 rows = self.wrapped(node)
-                return _aliased(node, Relation(rows, frozenset(), None))
+                return self.aliased(node, Relation(rows, frozenset(), None, rows is None or rows.last))
             return self.join_tree(node)
         if isinstance(node, exp.Lateral) and isinstance(node.this, exp.Query):
             if self.reads_stream(node.this):
@@ -208,7 +219,7 @@ class RowWalk:
         for child in node.iter_expressions():
             if not isinstance(child, exp.TableAlias | exp.Join):
                 self.static_only(child)
-        return _aliased(node, Relation(None, frozenset(), None))
+        return self.aliased(node, Relation(None, frozenset(), None))
 
     def table(self, node: exp.Table) -> Relation:
         """A table by name: a CTE, a stream or something static."""
@@ -220,15 +231,15 @@ class RowWalk:
             verdict = self.ctes.get(id(reference.cte))
             if isinstance(verdict, NotRows):
                 raise verdict
-            return _aliased(node, Relation(verdict, frozenset(known), qualifier))
+            return self.aliased(node, Relation(verdict, frozenset(known), qualifier, verdict is None or verdict.last))
         if reference.name not in self.streaming:
-            return _aliased(node, Relation(None, frozenset(known), qualifier))
+            return self.aliased(node, Relation(None, frozenset(known), qualifier))
         for key, value in node.args.items():
             if value and key not in _PLAIN_TABLE:
                 keyword = refusals.CLAUSES[key][0] if key in refusals.CLAUSES else ""
                 self.refuse_clause(key, self.places.word(keyword, reference.offset))
         known.add((DEFAULT_SCHEMA, names[-1]))
-        return _aliased(node, Relation(Rows((), (reference.name,)), frozenset(known), qualifier))
+        return self.aliased(node, Relation(Rows((), (reference.name,)), frozenset(known), qualifier))
 
     def join_tree(self, node: exp.Subquery) -> Relation:
         """A table or joins in parentheses."""
@@ -238,12 +249,24 @@ class RowWalk:
         stream, count = self.from_clause(items)
         found = stream or Relation(None, frozenset(), None)
         if count == 1:
-            return _aliased(node, found)
+            return self.aliased(node, found)
         found = Relation(found.rows, found.names, found.qualifier, last=False)
         alias = node.args.get("alias")
         if found.rows is not None and isinstance(alias, exp.TableAlias) and alias.args.get("columns"):
             self.note_opaque("column names over joins in parentheses leave no place for a row number", start_of(node))
-        return _aliased(node, found)
+        return self.aliased(node, found)
+
+    def aliased(self, node: exp.Expr, found: Relation) -> Relation:
+        """A relation under its alias, whose column names must cover the hidden column."""
+        alias = node.args.get("alias")
+        if not isinstance(alias, exp.TableAlias):
+            return found
+        names, qualifier = found.names, found.qualifier
+        if isinstance(alias.this, exp.Identifier):
+            name = name_of(alias.this)
+            names, qualifier = frozenset({(name,)}), quote(name)
+        rows = None if found.rows is None else self.named_columns(found.rows, alias)
+        return Relation(rows, names, qualifier, found.last)
 
     # -- expressions
     def static_only(self, node: exp.Expr) -> None:
@@ -275,19 +298,6 @@ class RowWalk:
     def note_opaque(self, reason: str, offset: int | None) -> None:
         """Remember the first thing that no hidden column can be put through; what must be refused is still looked for."""
         self.opaque = self.opaque or Opaque(reason, offset)
-
-
-def _aliased(node: exp.Expr, found: Relation) -> Relation:
-    """A relation under its alias, whose column names must cover the hidden column."""
-    alias = node.args.get("alias")
-    if not isinstance(alias, exp.TableAlias):
-        return found
-    names, qualifier = found.names, found.qualifier
-    if isinstance(alias.this, exp.Identifier):
-        name = name_of(alias.this)
-        names, qualifier = frozenset({(name,)}), quote(name)
-    rows = found.rows if found.rows is None else behind_columns(found.rows, alias.args.get("columns") or [])
-    return Relation(rows, names, qualifier, found.last)
 
 
 def _is_query(node: exp.Expr) -> bool:

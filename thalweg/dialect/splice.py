@@ -39,6 +39,8 @@ class Rows:
 
     edits: tuple[Edit, ...]
     sources: tuple[str, ...]
+    last: bool = True
+    """Whether the hidden column is the last one: UNION ALL BY NAME may put columns behind it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +78,8 @@ def apply(sql: str, edits: Sequence[Edit]) -> str:
 
 def behind_columns(rows: Rows, columns: Sequence[exp.Expr]) -> Rows:
     """``AS x (a, b)`` names every column, so it must name the hidden one too."""
-    if not columns:
-        return rows
-    end = int(columns[-1].meta["end"]) + 1
-    return Rows((*rows.edits, Edit(end, f", {HIDDEN}")), rows.sources)
+    ends = [int(node.meta["end"]) for node in columns[-1].walk() if "end" in node.meta] if columns else []
+    return Rows((*rows.edits, Edit(max(ends) + 1, f", {HIDDEN}")), rows.sources, rows.last) if ends else rows
 
 
 def list_edits(select: exp.Select, stream: Relation, places: Places, *, alone: bool) -> list[Edit]:

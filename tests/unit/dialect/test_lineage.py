@@ -60,6 +60,14 @@ def test_dependency_places() -> None:
     )
 
 
+def test_columns_behind_the_hidden_one_are_not_lost() -> None:
+    """UNION ALL BY NAME may put columns behind the hidden one, so a star over it does not end the list by itself."""
+    found = judge("SELECT * FROM (SELECT a FROM orders UNION ALL BY NAME SELECT a, b FROM orders) AS t")
+
+    assert found.kind == "rows"
+    assert (found.spliced or "").startswith('SELECT * EXCLUDE ("_twg_row"), "t"."_twg_row" FROM')
+
+
 def test_row_sources() -> None:
     """The streams whose rows are numbered are named: one of them, or those of the branches of UNION ALL."""
     assert judge("SELECT * FROM orders").row_sources == ("orders",)
@@ -94,6 +102,8 @@ def test_spliced_text_differs_only_by_insertions() -> None:
         ("SELECT id FROM orders FOR UPDATE", "LOCKS"),
         ("SELECT a.id FROM orders a ASOF JOIN dim ON a.id >= dim.k", "ASOF"),
         ("FROM orders", "FROM without SELECT"),
+        ("SELECT x FROM (SELECT a FROM orders UNION ALL BY NAME SELECT b FROM orders) AS t(x, y)", "column names over UNION ALL BY NAME"),
+        ("(SELECT a FROM orders UNION ALL BY NAME SELECT b FROM orders) UNION ALL SELECT c, d FROM orders", "UNION ALL BY NAME inside"),
         ("SELECT x FROM (orders JOIN dim ON true) AS j(x, y)", "column names"),
         ("SELECT id FROM orders |> WHERE a > 1", "no known place"),
         ("SELECT id ? 'x' FROM orders WHERE LIKE LIKE", "no known place"),
