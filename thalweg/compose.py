@@ -103,7 +103,7 @@ class _Wiring:
         if lane.schema is None:
             raise UserError(f"the schema of {lane.relation} is not resolved", hint="the registry was not asked")
         return SinkContext(
-            settings.name, lane.name, lane.schema, lane.partition_by, settings.metadata_prefix, self._identity, self._clock, self._observer, __version__
+            settings.name, lane.relation, lane.schema, lane.partition_by, settings.metadata_prefix, self._identity, self._clock, self._observer, __version__
         )
 
     def _identity(self, partition: Partition) -> TopicIdentity:

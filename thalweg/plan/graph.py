@@ -133,9 +133,10 @@ class Lane:
     """One COPY: a node or a system relation on its way to one target."""
 
     name: str
-    """Unique, and stable between runs: the relation's name, or ``copy_<n>``; with ``_<n>`` behind it for a second target."""
+    """Unique, for people: the relation's name, with ``_<n>`` behind it for a further target."""
     relation: str
-    """Node, source or system relation whose rows it carries, qualified."""
+    """Node, source or system relation whose rows it carries, qualified; a query is called ``copy_<last part of its target>``. The target keeps
+    its record under this name, so it must not change when other statements come or go."""
     sources: tuple[str, ...]
     plugin: SinkPlugin
     kind: str

@@ -32,7 +32,7 @@ class SinkContext:
 
     pipeline: str
     relation: str
-    """Name under which the target keeps its record: the relation, or ``copy_<n>`` for a query."""
+    """Name under which the target keeps its record: the relation, or ``copy_<last part of the target>`` for a query."""
     schema: pa.Schema
     """Schema of every batch that will be written, metadata columns included."""
     partition_by: tuple[str, ...]

@@ -20,14 +20,14 @@ COPY orders TO './c/' STORED AS PARQUET OPTIONS ('metadata' 'all');
 -- orders_2 <- orders: PARQUET ./b/ none 4
 -- orders_3 <- orders: PARQUET ./c/ all 25
 
--- title: queries are numbered
+-- title: queries are called after their targets
 CREATE EXTERNAL TABLE orders (order_id BIGINT, customer ROW<id BIGINT, country STRING>, lines ARRAY<ROW<sku STRING, qty INT>>, status STRING)
 STORED AS KAFKA LOCATION 'kafka://localhost:9092/orders' OPTIONS ('format' 'json');
 COPY (SELECT status FROM orders) TO './a/' STORED AS PARQUET;
 COPY (SELECT order_id FROM orders) TO './b/' STORED AS PARQUET;
 -- plan:
--- copy_1 <- copy_1: PARQUET ./a/ locator 5
--- copy_2 <- copy_2: PARQUET ./b/ locator 5
+-- copy_a <- copy_a: PARQUET ./a/ locator 5
+-- copy_b <- copy_b: PARQUET ./b/ locator 5
 
 -- title: unresolved columns
 CREATE EXTERNAL TABLE orders

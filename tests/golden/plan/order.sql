@@ -23,7 +23,7 @@ STORED AS KAFKA LOCATION 'kafka://localhost:9092/orders' OPTIONS ('format' 'json
 COPY (SELECT order_id FROM v) TO './a/' STORED AS PARQUET;
 CREATE VIEW v AS SELECT order_id FROM orders;
 -- plan:
--- v copy_1
+-- v copy_a
 
 -- title: a name of a WITH hides a view
 CREATE EXTERNAL TABLE orders (order_id BIGINT, customer ROW<id BIGINT, country STRING>, lines ARRAY<ROW<sku STRING, qty INT>>, status STRING)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from itertools import count
 from typing import TYPE_CHECKING, Final
 
 from thalweg import registry
@@ -59,17 +61,21 @@ def _define(draft: Draft, name: Name) -> bool:
 
 
 def _copies(draft: Draft) -> None:
-    """Name the relation of every COPY; a query gets ``copy_<n>``, counted over the queries of the file."""
-    number = 0
+    """Name the relation of every COPY; a query is called after its target, since a target's record must not depend on other statements."""
     for statement in draft.script.statements:
         if not isinstance(statement, Copy):
             continue
         if statement.relation is not None:
             draft.targets.append((statement, str(statement.relation)))
         elif statement.query is not None:
-            number += 1
-            while f"copy_{number}" in draft.names:
-                number += 1
-            name = f"copy_{number}"
+            base = "copy_" + _slug(statement.target.value)
+            taken = draft.names.keys() | draft.queries.keys()
+            name = base if base not in taken else next(f"{base}_{n}" for n in count(2) if f"{base}_{n}" not in taken)
             draft.queries[name] = Query(name, statement.query, is_view=False, at=statement.query.start, copy=statement)
             draft.targets.append((statement, name))
+
+
+def _slug(target: str) -> str:
+    """The last part of a target as an identifier: ``./out/Big-Orders/`` is ``big_orders``."""
+    last = target.split("://", 1)[-1].rstrip("/").rsplit("/", 1)[-1]
+    return re.sub(r"[^a-z0-9]+", "_", last.lower()).strip("_") or "query"

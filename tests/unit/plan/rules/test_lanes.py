@@ -31,7 +31,7 @@ def test_every_copy_is_a_lane(plan: Planner) -> None:
         ("orders", "orders", "PARQUET", "./a/"),
         ("raw.orders", "raw.orders", "PARQUET", "s3://lake/raw/"),
         ("v", "v", "CONSOLE", "console://"),
-        ("copy_1", "copy_1", "PARQUET", "./d/"),
+        ("copy_d", "copy_d", "PARQUET", "./d/"),
     ]
     assert lanes[0].partition_by == ("status",)
     assert lanes[0].options.roll_rows == 5

@@ -42,11 +42,10 @@ def test_an_unknown_kind_names_the_nearest(complaints: Complaints) -> None:
     assert found == ["1:35 no source reads KAFAK (did you mean KAFKA?)"]
 
 
-def test_queries_of_copies_are_numbered_around_taken_names(plan: Planner) -> None:
-    """``copy_<n>`` counts the queries of the file and steps over a view of that name, so names stay unique and stable."""
-    text = f"""{ORDERS}CREATE VIEW copy_1 AS SELECT order_id FROM orders;
-    COPY copy_1 TO './a/' STORED AS PARQUET;
-    COPY (SELECT status FROM orders) TO './b/' STORED AS PARQUET;
-    COPY copy_1 TO './c/' STORED AS PARQUET;"""
+def test_queries_of_copies_are_called_after_their_targets(plan: Planner) -> None:
+    """A target's record lies under the relation's name: it does not change when another COPY comes or goes, and steps over a taken name."""
+    copies = [f"COPY (SELECT {column} FROM orders) TO '{to}' STORED AS PARQUET;" for column, to in (("status", "./Big-B/"), ("order_id", "s3://k/b"))]
+    text = f"{ORDERS}CREATE VIEW copy_b AS SELECT order_id FROM orders;\nCOPY copy_b TO './a/' STORED AS PARQUET;\n"
 
-    assert [lane.name for lane in plan(text).lanes] == ["copy_1", "copy_2", "copy_1_2"]
+    assert [lane.relation for lane in plan(text + "".join(copies)).lanes] == ["copy_b", "copy_big_b", "copy_b_2"]
+    assert [lane.relation for lane in plan(text + copies[0]).lanes] == ["copy_b", "copy_big_b"]

@@ -42,7 +42,7 @@ def test_nodes_with_two_dependents_are_materialised(plan: Planner) -> None:
 
     shared = {node.name: node.shared for node in plan(text).nodes}
 
-    assert shared == {"two": True, "one": False, "none": False, "copy_1": False}
+    assert shared == {"two": True, "one": False, "none": False, "copy_b": False}
 
 
 def test_a_view_and_its_copies_count(plan: Planner) -> None:
