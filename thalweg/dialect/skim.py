@@ -160,7 +160,8 @@ def table_names(lexemes: Sequence[Lexeme]) -> list[Mention]:
         elif lexeme.upper in _HEADS:
             level.query, level.in_from, level.expecting = True, False, False
         elif lexeme.upper == "FROM":
-            starts = level.query and (index == 0 or lexemes[index - 1].upper != "DISTINCT")
+            compares = index > 1 and lexemes[index - 1].upper == "DISTINCT" and lexemes[index - 2].upper in {"IS", "NOT"}
+            starts = level.query and not compares
             level.in_from, level.expecting = level.in_from or starts, level.expecting or starts
         elif lexeme.upper in _ENDS_FROM:
             level.in_from = level.expecting = False

@@ -24,6 +24,7 @@ def skim(sql: str) -> Skim:
         ("SELECT ?? FROM a JOIN b USING (x, y), c ORDER BY d, e", ["a", "b", "c"]),
         ("SELECT substring(a FROM 1), trim(BOTH b FROM c), x FROM d |> JOIN e", ["d", "e"]),
         ("SELECT a, b FROM", []),
+        ("SELECT a DISTINCT FROM b WHERE c IS NOT DISTINCT FROM d", ["b"]),
         ("FROM range(1, 2) JOIN UNNEST(x) JOIN a", ["a"]),
         ("WITH c AS (SELECT 1 FROM a) SELECT * FROM c", ["a"]),
         ("SELECT EXTRACT(DAY FROM ts) FROM a WHERE b IS DISTINCT FROM 3", ["a"]),
