@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, TextIO
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-from thalweg import config
+from thalweg import config, registry
 from thalweg.cli import figures
-from thalweg.cli.render import printable
-from thalweg.cli.repl import meta
+from thalweg.cli.render import is_screen, printable
 from thalweg.cli.repl.pieces import Piece, split
 from thalweg.cli.repl.questions import bind, planned, tail_answer, understand, up_to_now_answer
 from thalweg.cli.repl.workspace import read_file
@@ -87,7 +86,7 @@ class Shell:
     def run(self, piece: Piece) -> None:
         """Do one thing; raises ThalwegError."""
         if piece.is_command:
-            meta.run(self, piece)
+            registry.attribute("thalweg.cli.repl.meta:run")(self, piece)
             return
         verb = _verb(piece)
         if verb in _QUERY:
@@ -140,7 +139,7 @@ class Shell:
 
     def clear(self) -> None:
         r"""Wipe a terminal between two pictures of ``\watch``."""
-        if self.out.isatty():
+        if is_screen(self.out):
             self.out.write("\x1b[H\x1b[2J")
 
     # -- help
@@ -235,7 +234,7 @@ class Shell:
         """Progress bars on a terminal, nothing elsewhere; they are gone before the rows come."""
         console = Console(stderr=True)
         columns = (TextColumn("reading {task.fields[table]}"), BarColumn(), TextColumn("{task.fields[rows]} records"), TimeElapsedColumn())
-        progress = Progress(*columns, console=console, transient=True, disable=not (console.is_terminal and self._notes is sys.stderr))
+        progress = Progress(*columns, console=console, transient=True, disable=not is_screen(sys.stderr) or self._notes is not sys.stderr)
 
         def bar(table: SourceTable) -> Moved:
             task = progress.add_task("", total=None, table=printable(table.name), rows="0")
