@@ -94,3 +94,20 @@ def test_a_registry_that_goes_away_stops_the_flow_and_loses_nothing(lab: Lab) ->
         lab.stop()
 
     assert lab.rows("dead") == []
+
+
+def test_what_lies_too_deep_is_said_before_and_counted_after(lab: Lab) -> None:
+    """A recursive schema is cut at ``decode.max_depth``: a warning at the start, the cut values as JSON text, a count at the end (DEC-09)."""
+    node = {"type": "record", "name": "Node", "fields": [{"name": "v", "type": "long"}, {"name": "next", "type": ["null", "Node"], "default": None}]}
+    value: dict[str, Any] = {"v": 0, "next": None}
+    for n in range(1, 6):
+        value = {"v": n, "next": value}
+    with TestRegistry() as registry:
+        number = registered(registry, node)
+        lab.fill(framed(node, number, **value))
+        lab.run(SQL.replace(" (id BIGINT, country STRING)", "").replace("'bad_data'", "'decode.max_depth' '3', 'bad_data'") % (registry.url, "latest-offset"))
+    codes = [e.code for e in lab.seen.of(Notice)]
+
+    assert lab.column("out", "v") == [5]
+    assert "Node" in next(e.message for e in lab.seen.of(Notice) if e.code == "decode.depth")
+    assert codes.count("decode.depth_cut") == 1

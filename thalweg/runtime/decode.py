@@ -44,6 +44,19 @@ class Decoding:
         self.schema = table.schema
         self.row_schema = table.schema.append(_ROW_FIELD)
 
+    def notices(self) -> list[str]:
+        """What the schemas will cost their user, one line each, for the start log."""
+        return [f"{self._table.name}: {line}" for decoder in self._decoders() for line in decoder.notices]
+
+    def fallbacks(self) -> list[str]:
+        """How often each type was written as JSON text because it lies too deep, one line each, for the end."""
+        found = [(name, n) for decoder in self._decoders() for name, n in decoder.fallbacks.items() if n]
+        return [f"{self._table.name}: {name} was cut at decode.max_depth {n} times and written as JSON text" for name, n in found]
+
+    def _decoders(self) -> list[Decoder]:
+        """Of the value, and of the key where it has one."""
+        return [self._value, *([self._key] if self._key is not None else [])]
+
     def close(self) -> None:
         """Release the registries' connections."""
         for asked in self._registries:

@@ -87,9 +87,17 @@ class Epochs:
                 return
             self._observer.on(EpochDone(source, self._number, piece.raw.rows, time.perf_counter() - began))
 
-    def close(self) -> None:
-        """Release what the decoders hold; no epoch comes any more."""
+    def announce(self) -> None:
+        """Say before the first record what the schemas will cost (DEC-09)."""
         for flow in self._flows.values():
+            for line in flow.decoding.notices():
+                self._observer.on(Notice("warning", "decode.depth", line))
+
+    def close(self) -> None:
+        """Release what the decoders hold, and say what they had to cut; no epoch comes any more."""
+        for flow in self._flows.values():
+            for line in flow.decoding.fallbacks():
+                self._observer.on(Notice("warning", "decode.depth_cut", line))
             flow.decoding.close()
 
     # -- the steps

@@ -77,6 +77,7 @@ class Pipeline:
         began = self._clock.monotonic_ns()
         self._observer.on(PipelineStarted(self._machine.name, self._machine.facts))
         try:
+            self._machine.epochs.announce()
             self._open_lanes()
             self._worker.start()
             for thread in self._reader_threads:
