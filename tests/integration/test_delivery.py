@@ -118,7 +118,7 @@ def test_a_sink_that_confirms_out_of_order_moves_nothing_early(lab: Lab) -> None
 
 
 def test_a_sink_that_dies_after_it_is_durable_is_not_written_twice(lab: Lab) -> None:
-    """Durable, not acknowledged: the next run finds it in the record (ACK-16)."""
+    """Durable, not acknowledged: the next run finds it in the record (ACK-16, TST-29)."""
     lab.wrap["orders"] = lambda sink: DiesBeforeAckSink(sink, seq=2, death=lambda: SinkFailed("connection lost"))
     fill(lab, range(20))
     with pytest.raises(SinkFailed, match="connection lost"):
@@ -131,7 +131,7 @@ def test_a_sink_that_dies_after_it_is_durable_is_not_written_twice(lab: Lab) -> 
 
 
 def test_revoked_partitions_are_drained_and_committed_before_they_go(lab: Lab) -> None:
-    """When the callback returns, the next owner can start at the committed offset."""
+    """When the callback returns, the next owner can start at the committed offset (KSR-06, CNX-25)."""
     topic = lab.topic(partitions=2)
     lab.start(LIVE + TWO)
     fill(lab, range(20))
@@ -202,7 +202,7 @@ def test_a_zombie_gives_up_its_work_and_follows_the_record(lab: Lab) -> None:
 
 
 def test_a_stalled_sink_stops_the_source_and_nobody_else(lab: Lab) -> None:
-    """Other lanes go on confirming what they have, several deliveries are in flight, the queue bounds what is held, and it resumes at once."""
+    """Other lanes confirm what they have, several deliveries are in flight, queues are bounded, it resumes at once (TST-14, CNX-20, CNX-14)."""
     stalls: list[StallingSink] = []
 
     def stalling(sink: Sink) -> Sink:

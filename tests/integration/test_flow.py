@@ -65,7 +65,7 @@ def test_records_that_make_no_rows_are_handled(lab: Lab) -> None:
 
 
 def test_one_bad_record_is_one_dead_letter(lab: Lab) -> None:
-    """The original bytes, where they lay and why they failed; the neighbours pass (DLQ, law 4)."""
+    """The original bytes, where they lay and why they failed; the neighbours pass (DLQ-03, DLQ-09, DLQ-10, law 4)."""
     lab.fill(order(1), b"{no json", None, order(2), order(3, id="x"))
     lab.run(orders(", 'bad_data' 'dlq'") + """
         COPY orders TO 'memory://{t}-out' STORED AS MEMORY;

@@ -31,7 +31,7 @@ def ground(kafka: str, tmp_path: Path) -> Iterator[Field]:
 
 
 def test_random_kills_lose_and_repeat_nothing(ground: Field, kills: int) -> None:
-    """Two processes in the group, PARTITIONED BY, a table that filters, files that span epochs, another budget after each restart (ACK-16, CNX)."""
+    """Two processes in the group, PARTITIONED BY, a table that filters, files that span epochs, another budget after each restart (TST-13, CNX-25, DAG-15)."""
     producing = ground.produce(seconds=kills * 2.5 + 4, rate=2_000)
     ground.start()
     ground.start()

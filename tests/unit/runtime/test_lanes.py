@@ -145,7 +145,7 @@ def test_everything_happens_on_one_thread_and_in_order() -> None:
 
 
 def test_send_does_not_wait_for_durability() -> None:
-    """More than one delivery is in flight while the sink keeps them (ACK-01, ACK-26)."""
+    """More than one delivery is in flight while the sink keeps them (ACK-01, ACK-26, TST-16)."""
     sink, log = Scripted(), Log()
     sink.hold = True
     out = lane(sink, log)

@@ -80,7 +80,7 @@ def test_as_many_rows_in_another_order_are_not_untouched() -> None:
 
 
 def test_dead_letters_keep_the_record_and_say_why() -> None:
-    """The raw columns, then code, message, relation, path, pipeline and time (DLQ)."""
+    """The raw columns, then code, message, relation, path, pipeline and time (DLQ-10)."""
     bad = BadRows()
     bad.add(2, "decode.malformed", "no JSON", "a.b")
 

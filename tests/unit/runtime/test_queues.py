@@ -64,7 +64,7 @@ def test_items_come_out_in_order_and_bytes_are_counted() -> None:
 
 
 def test_one_item_always_fits() -> None:
-    """An item larger than the bound passes alone instead of blocking for ever."""
+    """An item larger than the bound passes alone instead of blocking for ever (CNX-12)."""
     q = queue(10)
     q.put("large", 1_000)
 
@@ -113,7 +113,7 @@ def test_clear_takes_everything() -> None:
 
 
 def test_pressure_rises_by_level_and_falls_only_when_drained() -> None:
-    """Hysteresis: between the thresholds the state stays what it was."""
+    """Hysteresis: between the thresholds the state stays what it was (CNX-14)."""
     seen, clock = Seen(), Ticking()
     gauge = PressureGauge("stage", 100, clock, seen)
     for held in (10, 55, 40, 95, 60, 35, 20):
