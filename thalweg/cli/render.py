@@ -49,7 +49,12 @@ def format_error(error: ThalwegError, *, width: int = PLAIN_WIDTH) -> str:
 
 def coloured(stream: TextIO) -> bool:
     """Whether to use colour: a terminal that knows it, and nobody said NO_COLOR."""
-    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM", "dumb") != "dumb"
+    return is_screen(stream) and not os.environ.get("NO_COLOR")
+
+
+def is_screen(stream: TextIO) -> bool:
+    """Whether a stream is a terminal on which something can be drawn over."""
+    return stream.isatty() and os.environ.get("TERM", "dumb") != "dumb"
 
 
 def printable(text: str) -> str:

@@ -65,6 +65,7 @@ class Signals:
         """Nothing is caught before ``run``."""
         self._pipeline = pipeline
         self._seen: list[int] = []
+        self._leave: threading.Timer | None = None
         self._before: dict[int, Callable[[int, FrameType | None], object] | int | None] = {}
 
     @property
@@ -94,6 +95,8 @@ class Signals:
             if not self.aborted:
                 raise
         finally:
+            if self._leave is not None:
+                self._leave.cancel()
             for caught, handler in self._before.items():
                 signal.signal(caught, handler)
 
@@ -103,9 +106,11 @@ class Signals:
         if len(self._seen) == 1:
             self._pipeline.stop()
             return
-        leave = threading.Timer(_PATIENCE_S, os._exit, (128 + number,))
-        leave.daemon = True
-        leave.start()
+        if self._leave is not None:
+            self._leave.cancel()
+        self._leave = threading.Timer(_PATIENCE_S, os._exit, (128 + number,))
+        self._leave.daemon = True
+        self._leave.start()
         self._pipeline.abort()
 
 

@@ -117,10 +117,9 @@ def test_json_logs_stay_json(started: Callable[..., FakePipeline], capsys: pytes
     ],
 )
 def test_signals_drain_then_leave(
-    started: Callable[..., FakePipeline], monkeypatch: pytest.MonkeyPatch, signals: list[int], code: int, calls: list[str]
+    started: Callable[..., FakePipeline], signals: list[int], code: int, calls: list[str]
 ) -> None:
     """The first signal drains, the second one leaves at once; the codes are those of design and shells (CL-01)."""
-    monkeypatch.setattr(command.threading, "Timer", lambda *_: SimpleNamespace(start=lambda: None))
     before = signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT)
     pipeline = started(lambda _: [os.kill(os.getpid(), number) for number in signals])
 

@@ -81,8 +81,13 @@ def understand(workspace: Workspace, piece: Piece) -> Question:
 
 @contextmanager
 def up_to_now_answer(workspace: Workspace, question: Question, progress: Callable[[SourceTable], Progress], notes: Notes) -> Iterator[Answer]:
-    """Answer over everything that streams hold now; the answer's batches are good inside of the ``with`` only."""
+    """Answer over everything that streams hold now; the answer's batches are good inside of the ``with`` only.
+
+    A question that cannot be planned is refused before a stream is read.
+    """
     session = workspace.session
+    bind(workspace, question)
+    _schema(workspace, question.piece, question.piece.text)
     with tempfile.TemporaryDirectory(prefix="twg-snapshot-") as folder:
         stored: dict[str, Stored] = {}
         try:

@@ -84,6 +84,15 @@ def test_an_error_leaves_the_workspace_usable(desk: Desk) -> None:
     assert desk.type("SELECT count(*) AS n FROM orders;")[2] == "3"
 
 
+def test_a_misspelt_question_reads_no_stream(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What cannot be planned is refused before the source is opened."""
+    desk.load()
+    monkeypatch.setattr("thalweg.compose.open_source", None)
+
+    with pytest.raises(ScriptError, match="no column named nope"):
+        desk.type("SELECT nope FROM doubled;")
+
+
 def test_the_limit_counts_for_the_whole_question(desk: Desk) -> None:
     """A snapshot that grows too large is refused with the setting that raises the limit (CLI-07)."""
     desk.load()
