@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -49,11 +49,17 @@ def run_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def kafka(run_folder: Path) -> Iterator[str]:
-    """Address of a real Kafka broker that all tests of the run share: name your topics and groups uniquely, never stop it."""
+def kafka_server(run_folder: Path) -> Iterator[dict[str, Any]]:
+    """A real Kafka broker that all tests of the run share: ``address``, and ``sasl``, where alice needs the password wonderland."""
     need_tools()
     with shared(run_folder, "kafka", start_kafka) as known:
-        yield known["address"]
+        yield known
+
+
+@pytest.fixture(scope="session")
+def kafka(kafka_server: dict[str, Any]) -> str:
+    """Address of the shared broker: name your topics and groups uniquely, never stop it."""
+    return str(kafka_server["address"])
 
 
 @pytest.fixture

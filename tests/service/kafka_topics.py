@@ -6,7 +6,7 @@ import time
 import uuid
 from typing import TYPE_CHECKING, Any
 
-from confluent_kafka import Producer, TopicPartition
+from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from thalweg import registry
@@ -45,6 +45,17 @@ def transaction(address: str) -> Producer:
     producer = Producer({"bootstrap.servers": address, "transactional.id": uuid.uuid4().hex, "log_level": 0})
     producer.init_transactions(20)
     return producer
+
+
+def wait_for_end(address: str, topic: str, end: int) -> None:
+    """Wait until the last stable offset is ``end``: the broker writes control records after it has answered."""
+    consumer = Consumer({"bootstrap.servers": address, "group.id": "end", "isolation.level": "read_committed", "log_level": 0})
+    deadline = time.monotonic() + 20
+    while consumer.get_watermark_offsets(TopicPartition(topic, 0), timeout=10)[1] < end:
+        assert time.monotonic() < deadline
+
+        time.sleep(0.05)
+    consumer.close()
 
 
 def delete_records(address: str, topic: str, before: int, partition: int = 0) -> None:

@@ -7,7 +7,7 @@ import time
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 
-from tests.service.kafka_topics import Readers, delete_records, delete_topic, new_topic, send, transaction
+from tests.service.kafka_topics import Readers, delete_records, delete_topic, new_topic, send, transaction, wait_for_end
 from tests.services.kafka_wire import produce_raw
 from thalweg.errors import SourceFailed
 from thalweg.model.events import OffsetReset
@@ -44,6 +44,7 @@ def with_control_records(address: str) -> str:
     first.begin_transaction()
     first.produce(topic, b"last", partition=0)
     first.commit_transaction(20)
+    wait_for_end(address, topic, 7)
     return topic
 
 
@@ -89,6 +90,7 @@ def test_an_open_transaction_bounds_the_run(kafka: str, readers: Readers) -> Non
 
     first = readers.bounded(topic)
     producer.commit_transaction(20)
+    wait_for_end(kafka, topic, 4)
     second = readers.bounded(topic)
 
     assert first.values() == [b"1", b"2"]

@@ -72,8 +72,6 @@ def jars() -> str:
 class KafkaServer(Server):
     """One broker; ``stop``, ``kill`` and ``start`` keep its data, so that a restart can be tested."""
 
-    sasl_port: int = 0
-
     def start(self, timeout_s: float = 60) -> None:
         """Start, and wait until the broker answers."""
         super().start(timeout_s)
@@ -107,9 +105,7 @@ def make_kafka(folder: Path, *extra: str) -> KafkaServer:
     cluster_id = made.stdout.strip().splitlines()[-1]
     subprocess.run([*tool, "format", "-t", cluster_id, "-c", str(properties)], capture_output=True, check=True, timeout=60)
     java = ["java", "-Xms256m", "-Xmx512m", "-XX:+UseSerialGC", "-cp", classpath, "kafka.Kafka", str(properties)]
-    server = KafkaServer(java, folder, port)
-    server.sasl_port = sasl
-    return server
+    return KafkaServer(java, folder, port, facts={"sasl": f"127.0.0.1:{sasl}"})
 
 
 def start_kafka(folder: Path) -> KafkaServer:

@@ -89,6 +89,8 @@ class Server:
     port: int
     env: Mapping[str, str] = field(default_factory=dict)
     pid: int | None = None
+    facts: dict[str, Any] = field(default_factory=dict)
+    """What else a test may want to know, such as a second port."""
 
     @property
     def address(self) -> str:
@@ -174,7 +176,7 @@ def _alive(pid: int) -> bool:
 def shared(root: Path, name: str, start: Callable[[Path], Server]) -> Iterator[dict[str, Any]]:
     """A server that all test workers of one run use: the first one starts it, the last one stops it.
 
-    Yields what was written down about it: ``address``, ``port``, ``pid``, ``folder``.
+    Yields what was written down about it: ``address``, ``port``, ``pid``, ``folder``, and its facts.
     """
     state, lock = root / f"{name}.json", root / f"{name}.lock"
     with locked(lock):
@@ -182,6 +184,7 @@ def shared(root: Path, name: str, start: Callable[[Path], Server]) -> Iterator[d
         if not known["users"]:
             server = start(root / f"{name}-{os.getpid()}-{time.monotonic_ns()}")
             known = {"users": 0, "address": server.address, "port": server.port, "pid": server.pid, "folder": str(server.folder)}
+            known |= server.facts
         known["users"] += 1
         state.write_text(json.dumps(known))
     try:

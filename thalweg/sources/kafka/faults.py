@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from confluent_kafka import KafkaException
+from confluent_kafka import KafkaError, KafkaException
 
 from thalweg.errors import SourceFailed
 from thalweg.sources.kafka.client import scrub
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-
-    from confluent_kafka import KafkaError
 
     from thalweg.model.clock import Clock
 
@@ -51,7 +49,15 @@ _HINTS: Final[Mapping[str, str]] = {
 
 def failed(what: str, error: KafkaError, where: str, conf: Mapping[str, str]) -> SourceFailed:
     """The error for the user: what could not be done, why, and what to do."""
-    return SourceFailed(f"{what}: {scrub(error.str(), conf)} ({error.name()})", where=where, hint=_HINTS.get(error.name()))
+    return SourceFailed(f"{what}: {scrub(error.str(), conf)} ({cause(error)})", where=where, hint=_HINTS.get(cause(error)))
+
+
+def cause(error: KafkaError) -> str:
+    """Name of what is behind an error; an error that comes in place of a message says only that the client has given up, and why in words."""
+    for code in (KafkaError.UNRELEASED_INSTANCE_ID, KafkaError.FENCED_INSTANCE_ID):
+        if error.name() == "_FATAL" and KafkaError(code).str() in error.str():
+            return str(KafkaError(code).name())
+    return str(error.name())
 
 
 def passes(error: KafkaError) -> bool:

@@ -62,7 +62,7 @@ class Trouble:
     def handle(self, fault: Fault, topics: Topics) -> None:
         """An error that came in place of a message; returns when the run can go on."""
         error, name = fault.error, fault.error.name()
-        if error.fatal():
+        if error.fatal() or name == "_FATAL":
             self._raise_fatal(error)
         if name == "_AUTO_OFFSET_RESET":
             return
@@ -88,7 +88,7 @@ class Trouble:
 
     def _raise_fatal(self, error: KafkaError) -> None:
         """A client that has given up."""
-        if error.name() == "UNRELEASED_INSTANCE_ID":
+        if faults.cause(error) == "UNRELEASED_INSTANCE_ID":
             self._say("warning", "kafka.instance_held", error)
             raise Rebuild
         raise faults.failed("the Kafka client has given up", error, self._where, self._conf)
