@@ -40,23 +40,37 @@ class LiveView:
 
     def __init__(self, snapshot: Callable[[], Snapshot], console: Console) -> None:
         """``snapshot`` is asked a few times a second, from a thread of its own."""
-        self._console = console
-        self._live = Live(
-            get_renderable=lambda: picture(snapshot()), console=console, refresh_per_second=_REFRESH, transient=True, redirect_stdout=False, redirect_stderr=False
-        )
+        self._snapshot, self._console = snapshot, console
+        self._live = Live(console=console, auto_refresh=False, transient=True, redirect_stdout=False, redirect_stderr=False)
+        self._lock = threading.Lock()
+        self._done = threading.Event()
+        self._thread = threading.Thread(target=self._draw, name="twg-live", daemon=True)
 
     def write(self, line: str) -> None:
-        """A log line, above the picture; the logger has escaped it."""
-        self._console.print(line.rstrip("\n"), markup=False, highlight=False, soft_wrap=True, style="dim")
+        """A log line, above the picture; the logger has escaped it. Lines and pictures take turns: both move the cursor."""
+        with self._lock:
+            self._console.print(line.rstrip("\n"), markup=False, highlight=False, soft_wrap=True, style="dim")
 
     def __enter__(self) -> Self:
         """Start drawing."""
-        self._live.start(refresh=True)
+        self._live.start()
+        self._thread.start()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         """Stop drawing and give the cursor back."""
+        self._done.set()
+        self._thread.join()
         self._live.stop()
+
+    def _draw(self) -> None:
+        """Until done."""
+        while True:
+            shown = picture(self._snapshot())
+            with self._lock:
+                self._live.update(shown, refresh=True)
+            if self._done.wait(1 / _REFRESH):
+                return
 
 
 class Ticker:

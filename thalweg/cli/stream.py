@@ -39,7 +39,7 @@ def stream(file: str, *, settings: Mapping[str, str], rewrite: bool, yes: bool, 
     clock = SystemClock()
     stats = Stats(clock)
     view = _live_view(plan, stats) if not debug else None
-    style, level = ("logfmt", "warning") if view else (plan.settings.log_format, "info")
+    style, level = ("plain", "warning") if view else (plan.settings.log_format, "info")
     log: Log = registry.load("observe", "log").make(view.write if view else _to_stderr, clock, style=style, at_least=level)
     signals = Signals(compose.build(plan, observers=(stats, log), rewrite=rewrite))
     if view:

@@ -34,10 +34,12 @@ class _LogObserver:
     """Writes lines; called from every thread."""
 
     def __init__(self, write: Callable[[str], object], clock: Clock, *, style: str = "logfmt", at_least: str = "info") -> None:
-        """``write`` is given whole lines with their newline; ``style`` is ``logfmt`` or ``json``; ``at_least`` is a level, notices always pass."""
+        """``write`` is given whole lines with their newline; ``style`` is ``logfmt``, ``json``, or ``plain`` for a terminal;
+        ``at_least`` is the lowest level of events that are written.
+        """
         self._write = write
         self._clock = clock
-        self._json = style == "json"
+        self._form = _FORMS[style]
         self._at_least = _LEVELS[at_least]
         self._lock = threading.Lock()
         self._seen: dict[tuple[str, ...], _Burst] = {}
@@ -48,7 +50,7 @@ class _LogObserver:
         if describe is None:
             return
         line = describe(event)
-        if _LEVELS.get(line.level, 0) < self._at_least and not isinstance(event, e.Notice):
+        if _LEVELS.get(line.level, 0) < self._at_least:
             return
         left_out = self._left_out((type(event).__name__, *line.about))
         if left_out is not None:
@@ -60,9 +62,8 @@ class _LogObserver:
         shown = {_KEY.sub("_", key): _shown(value) for key, value in fields.items()}
         stamp = datetime.fromtimestamp(self._clock.now_ns() // MILLISECOND_NS / 1000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
         record = {"ts": stamp, "level": level, "event": event, **shown}
-        text = _plain(json.dumps(record)) if self._json else " ".join(f"{key}={_logfmt(value)}" for key, value in record.items())
         with self._lock, contextlib.suppress(OSError, ValueError):
-            self._write(text + "\n")
+            self._write(self._form(record) + "\n")
 
     def _left_out(self, key: tuple[str, ...]) -> int | None:
         """None when there were too many lines like this lately, else how many were left out before it."""
@@ -199,6 +200,22 @@ def _shown(value: object) -> object:
     return text if whole <= _LONGEST else f"{text[:_LONGEST]}... ({whole - _LONGEST} more)"
 
 
+def _as_json(record: Mapping[str, object]) -> str:
+    """One object."""
+    return _plain(json.dumps(record))
+
+
+def _as_logfmt(record: Mapping[str, object]) -> str:
+    """``key=value`` for each field."""
+    return " ".join(f"{key}={_logfmt(value)}" for key, value in record.items())
+
+
+def _as_plain(record: Mapping[str, object]) -> str:
+    """Level and event as words, no time: whoever looks at a terminal knows it."""
+    rest = {key: value for key, value in record.items() if key not in {"ts", "level", "event"}}
+    return f"{record['level']} {record['event']} {_as_logfmt(rest)}".rstrip()
+
+
 def _logfmt(value: object) -> str:
     """A value in one word, or in quotes with everything invisible escaped."""
     if value is None or isinstance(value, bool):
@@ -210,6 +227,9 @@ def _logfmt(value: object) -> str:
 def _plain(text: str) -> str:
     """JSON leaves DEL as it is."""
     return text.replace("\x7f", "\\u007f")
+
+
+_FORMS: Final = {"json": _as_json, "logfmt": _as_logfmt, "plain": _as_plain}
 
 
 @dataclass(frozen=True, slots=True)

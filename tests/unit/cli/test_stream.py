@@ -207,8 +207,8 @@ def test_a_terminal_gets_a_live_view(started: Callable[..., FakePipeline], monke
 
     shown = terminal.getvalue()
     assert shown.startswith("pipeline shop\n")
-    assert "event=rewound" in shown
-    assert "event=started" not in shown
+    assert "warning rewound reason=taken" in shown
+    assert "started" not in shown
     assert "shop: done" in shown
 
 

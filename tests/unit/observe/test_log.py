@@ -133,14 +133,15 @@ def test_repeats_are_limited_and_counted(sheet: Sheet) -> None:
     assert sheet.records()[-1]["suppressed"] == "95"
 
 
-def test_levels_can_be_left_out() -> None:
-    """Beside a live view only warnings are lines; notices always are."""
-    sheet = Sheet(at_least="warning")
+def test_a_terminal_gets_warnings_as_words() -> None:
+    """Beside a live view only warnings and errors are lines, without time and keys for the obvious."""
+    sheet = Sheet(style="plain", at_least="warning")
 
     for event, _, _ in EVENTS:
         sheet.log.on(event)
 
-    assert {r["event"] for r in sheet.records() if r["level"] == "info"} == {"notice"}
+    assert {line.split()[0] for line in sheet.lines} == {"warning", "error"}
+    assert 'error lane_poisoned lane=clean reason="disk full"\n' in sheet.lines
 
 
 def test_json_keeps_types() -> None:
