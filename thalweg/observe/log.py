@@ -34,9 +34,7 @@ class _LogObserver:
     """Writes lines; called from every thread."""
 
     def __init__(self, write: Callable[[str], object], clock: Clock, *, style: str = "logfmt", at_least: str = "info") -> None:
-        """``write`` is given whole lines with their newline; ``style`` is ``logfmt``, ``json``, or ``plain`` for a terminal;
-        ``at_least`` is the lowest level of events that are written.
-        """
+        """``write`` is given whole lines; ``style`` is ``logfmt``, ``json``, or ``plain`` for a terminal; lower levels are left out."""
         self._write = write
         self._clock = clock
         self._form = _FORMS[style]
