@@ -26,7 +26,7 @@ ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")), *sorted((ROOT / "sql").glob("*.md"))]
 GENERATED = ("options.md", "settings.md", "metadata.md")
 ORDERS = """CREATE EXTERNAL TABLE orders (
-  order_id BIGINT, amount DECIMAL(10, 2), status STRING,
+  order_id BIGINT, amount DECIMAL(10, 2), status STRING, country STRING,
   customer ROW<id BIGINT, country STRING>, lines ARRAY<ROW<sku STRING, qty INT>>
 ) STORED AS KAFKA LOCATION 'kafka://localhost:9092/orders' OPTIONS ('format' 'json', 'bad_data' '{bad_data}');
 """
@@ -64,6 +64,16 @@ def refused(sql: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert code == 2, said
 
 
+def query(sql: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """A ``{.sql .query}`` block is for the REPL, over a table ``orders``; its questions are planned, not answered."""
+    Path("pipeline.sql").write_text(ORDERS.format(bad_data="fail"), encoding="utf-8")
+    statements = [s.strip() for s in sql.split(";") if s.strip()]
+    asked = [f"EXPLAIN {s}" if s.upper().startswith("SELECT") else s for s in statements]
+    code = main(["repl", "pipeline.sql", *(a for s in asked for a in ("-c", s))])
+    out = capsys.readouterr()
+    assert code == 0, out.out + out.err
+
+
 def toml(text: str, _: pytest.CaptureFixture[str]) -> None:
     """A ``toml`` block is a settings file."""
     Path("thalweg.toml").write_text(text, encoding="utf-8")
@@ -86,7 +96,7 @@ def nothing(_: str, __: pytest.CaptureFixture[str]) -> None:
 
 
 KINDS = {
-    "sql": whole, "{.sql .fragment}": fragment, "{.sql .refused}": refused, "toml": toml, "sh": shell,
+    "sql": whole, "{.sql .fragment}": fragment, "{.sql .refused}": refused, "{.sql .query}": query, "toml": toml, "sh": shell,
     "text": nothing, "ini": nothing, "json": nothing, "mermaid": nothing, "": nothing,
 }  # fmt: skip
 
