@@ -6,6 +6,7 @@ import re
 import runpy
 import shlex
 from doctest import ELLIPSIS
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -83,7 +84,7 @@ def toml(text: str, _: pytest.CaptureFixture[str]) -> None:
 def shell(text: str, _: pytest.CaptureFixture[str]) -> None:
     """Commands of ours in a ``sh`` block have arguments that ``twg`` takes, and name files that exist."""
     for command in re.split(r"&&|\n", text.replace("\\\n", " ")):
-        words = shlex.split(command)
+        words = list(takewhile(lambda word: word not in {"<", ">", "|"}, shlex.split(command)))
         if "twg" not in words:
             continue
         arguments = _parser().parse_args(words[words.index("twg") + 1 :])
