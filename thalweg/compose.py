@@ -173,7 +173,9 @@ class _Wiring:
         for table in used:
             source, mine = self.source(table), tuple(b for b in branches if table.name in b.plan.sources)
             gating = [b.lane for b in mine if b.plan.gates]
-            committer = Committer(source, table.name, settings.name, gating, ledger, clock, observer, settings.commit_interval_ns)
+            committer = Committer(
+                source, table.name, settings.name, gating, ledger, clock, observer, settings.commit_interval_ns, start_over=rewrite
+            )
             readers.append(Reader(table.name, source, committer, [b.lane for b in mine], work, ledger, rewinder, settings, clock, observer))
             dag = Dag(plan, table.name, session, observer, isolating=table.sql_on_error == "dlq")
             flows[table.name] = SourceFlow(table, self.decoding(table), dag, mine, committer.records, self._identity)

@@ -55,6 +55,8 @@ def stream(file: str, *, settings: Mapping[str, str], rewrite: bool, yes: bool, 
             log.line("info", "summary", {**fields(stats.snapshot()), "how": how})
         else:
             _to_stderr("\n".join(summary_lines(plan, stats.snapshot(), how=how)) + "\n")
+        if rewrite and not stats.snapshot().commits:
+            log.line("warning", "rewrite_unfinished", {"message": "nothing is committed since --rewrite removed files: start with --rewrite once more"})
     return signals.code()
 
 

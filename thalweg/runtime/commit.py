@@ -36,18 +36,38 @@ class Committer:
     """One for each source table; every method is called on that source's reader thread."""
 
     def __init__(
-        self, source: Source, name: str, pipeline: str, lanes: Sequence[AnyLane], ledger: Ledger, clock: Clock, observer: Observer, interval_ns: int
+        self, source: Source, name: str, pipeline: str, lanes: Sequence[AnyLane], ledger: Ledger, clock: Clock, observer: Observer, interval_ns: int,
+        *, start_over: bool = False,
     ) -> None:
-        """``lanes``: the gating lanes of this source."""
+        """``lanes``: the gating lanes of this source. With ``start_over`` (``--rewrite``) the group's offsets count for nothing at first."""
         self._source, self._name, self._pipeline = source, name, pipeline
         self._lanes, self._ledger, self._clock, self._observer = lanes, ledger, clock, observer
         self._interval_ns = interval_ns
+        self._start_over = start_over
+        self._seen: set[Partition] = set()
         self._committed: dict[Partition, int] = {}
         self._due_ns = clock.monotonic_ns() + interval_ns
         self.covered: dict[str, SpanSet] = {}
         """What each lane's own record held at the last resume: replays are cut at these ends."""
 
     # -- where to go on
+    def assigned(self, committed: Mapping[Partition, Committed | None], deadline_ns: int | None) -> dict[Partition, Resume]:
+        """Where partitions that come go on. Raises what :meth:`resume` raises.
+
+        When the targets were emptied to be written again, a committed offset stands for rows that are gone: it is left out the first
+        time that a partition comes, and set back with the next commit.
+        """
+        known = dict(committed)
+        if self._start_over:
+            for partition in set(committed) - self._seen:
+                if (at := committed[partition]) is not None:
+                    self._refuse_foreign(partition, at)
+                known[partition] = None
+                self._committed[partition] = -1
+                self._due_ns = 0
+            self._seen.update(committed)
+        return self.resume(known, deadline_ns)
+
     def resume(self, committed: Mapping[Partition, Committed | None], deadline_ns: int | None) -> dict[Partition, Resume]:
         """Ask the sinks' records first; a committed offset is only a cache. Raises PositionRefused for a hole or a foreign group."""
         covered = dict(self.covered)

@@ -163,7 +163,7 @@ class Reader:
     # -- ports.source.Listener, called from inside open, poll and idle
     def assigned(self, committed: Mapping[Partition, Committed | None]) -> Mapping[Partition, int | None]:
         """Partitions come; says where each resumes."""
-        resumed = self.committer.resume(committed, self._deadline())
+        resumed = self.committer.assigned(committed, self._deadline())
         self._owned |= {p: at.reason for p, at in resumed.items()}
         return {p: at.offset for p, at in resumed.items()}
 

@@ -17,6 +17,7 @@ from thalweg.cli import stream as command
 from thalweg.cli.stream import Signals, stream
 from thalweg.errors import DrainExpired, UserError
 from thalweg.model import events as e
+from thalweg.model.position import Partition
 from thalweg.ports.sink import Guarantee
 
 if TYPE_CHECKING:
@@ -176,6 +177,18 @@ def test_rewrite_says_what_it_removes(started: Callable[..., FakePipeline], caps
 
     with pytest.raises(UserError, match="no terminal"):
         run(rewrite=True)
+
+
+def test_a_rewrite_that_committed_nothing_says_so(started: Callable[..., FakePipeline], capsys: pytest.CaptureFixture[str]) -> None:
+    """The group's offsets still stand behind what was removed: only another --rewrite writes it again."""
+    p = Partition("orders", "orders", 0)
+    started(lambda _: None, removals=("./out/",))
+    run(rewrite=True, yes=True)
+    assert "event=rewrite_unfinished" in capsys.readouterr().err
+
+    started(lambda made: tell(made, e.Assigned("orders", {p: 0}, {}), e.OffsetsCommitted("orders", {p: 0})), removals=("./out/",))
+    run(rewrite=True, yes=True)
+    assert "rewrite_unfinished" not in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("answer", "code"), [("y\n", 0), ("no\n", 1), ("", 1)])

@@ -82,11 +82,11 @@ class Seen:
         self.events.append(event)
 
 
-def committer(records: dict[str, Record], ledger: Ledger | None = None, interval_ns: int = 0) -> tuple[Committer, Group, Seen]:
+def committer(records: dict[str, Record], ledger: Ledger | None = None, interval_ns: int = 0, *, start_over: bool = False) -> tuple[Committer, Group, Seen]:
     """A committer over fakes."""
     group, seen = Group(), Seen()
     lanes: Any = [Asked(name, record) for name, record in records.items()]
-    made = Committer(group, "orders", "shop", lanes, ledger or Ledger(), SystemClock(), seen, interval_ns)  # type: ignore[arg-type]
+    made = Committer(group, "orders", "shop", lanes, ledger or Ledger(), SystemClock(), seen, interval_ns, start_over=start_over)  # type: ignore[arg-type]
     return made, group, seen
 
 
@@ -145,6 +145,29 @@ def test_another_pipelines_group_is_refused() -> None:
 
     with pytest.raises(PositionRefused, match=r"written by pipeline 'other'.*group.id"):
         made.resume({P: Committed(7, MARK + "other")}, None)
+
+
+def test_after_a_rewrite_the_groups_offset_counts_for_nothing_and_is_set_back() -> None:
+    """It stands for rows that were removed: the start mode decides, the new start is committed, and later assignments believe the group."""
+    ledger = Ledger()
+    made, group, _ = committer({"a": Record(SpanSet())}, ledger, start_over=True)
+
+    assert made.assigned({P: Committed(70, MINE)}, None)[P].offset is None
+
+    ledger.start({P: 0})
+    made.started({P: 0})
+    made.tick()
+
+    assert group.commits == [({P: 0}, MINE)]
+    assert made.assigned({P: Committed(5, MINE)}, None)[P].offset == 5
+
+
+def test_a_rewrite_does_not_take_another_pipelines_group() -> None:
+    """Setting its offsets back would make the other pipeline repeat."""
+    made, _, _ = committer({"a": Record(SpanSet())}, start_over=True)
+
+    with pytest.raises(PositionRefused, match="written by pipeline 'other'"):
+        made.assigned({P: Committed(7, MARK + "other")}, None)
 
 
 def test_a_gating_sink_that_keeps_no_record_bounds_the_others() -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os.path
 from itertools import count
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -114,10 +116,16 @@ def _lane(draft: Draft, copy: Copy, relation: Relation, plugin: SinkPlugin, gene
 def _refuse_twins(draft: Draft, copy: Copy, relation: Relation, plugin: SinkPlugin) -> None:
     """The same rows into the same target twice would be read as twice as many."""
     for lane in draft.lanes:
-        same = lane.relation == relation.name and lane.location.rstrip("/") == copy.target.value.rstrip("/")
+        same = lane.relation == relation.name and _place(lane.location) == _place(copy.target.value)
         if same and plugin.capabilities.data:
             line = lane.at.line if lane.at is not None else 0
             draft.fail(f"{relation.name} is copied to this target twice", copy.target.start, len(copy.target.value) + 2, f"first in line {line}")
+
+
+def _place(location: str) -> str:
+    """A location as all its spellings have it: ``./a``, ``a/`` and ``file:///...`` may name one folder."""
+    path = location[len("file://") :] if location.lower().startswith("file:///") else location
+    return path.rstrip("/") if "://" in path else os.path.normpath(Path(path).absolute())
 
 
 def _policy(draft: Draft, copy: Copy, relation: Relation, general: CopyOptions) -> Policy:

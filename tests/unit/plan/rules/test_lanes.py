@@ -45,6 +45,8 @@ def test_lanes_have_names_of_their_own(plan: Planner, complaints: Complaints) ->
     assert [lane.name for lane in plan(text).lanes] == ["orders", "orders_3", "orders_4"]
     (found,) = complaints(text.replace("./c/", "./a"))
     assert found == "7:16 orders is copied to this target twice (first in line 5)"
+    (found,) = complaints(text.replace("./c/", "x/../a"))
+    assert found == "7:16 orders is copied to this target twice (first in line 5)"
 
 
 @pytest.mark.parametrize(("policy", "columns"), [("none", ()), ("locator", LOCATOR), ("all", tuple(TYPES))])
