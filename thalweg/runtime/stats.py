@@ -88,6 +88,8 @@ class Snapshot:
     """Stages that are not ``normal``."""
     stopped: str | None
     """Why the pipeline stopped; None while it runs."""
+    commits: int = 0
+    """Commits that went through, those of partitions that went since included."""
 
 
 class Stats:
@@ -106,7 +108,7 @@ class Stats:
         self._bad: Counter[str] = Counter()
         self._policies: dict[str, str] = {}
         self._pressure: dict[str, str] = {}
-        self._epochs = self._commit_failures = self._rewinds = 0
+        self._epochs = self._commits = self._commit_failures = self._rewinds = 0
         self._end: tuple[float, str] | None = None
         self._take: dict[type, Callable[[Any], None]] = {
             e.PipelineStarted: self._started, e.PipelineStopped: self._stopped, e.Polled: self._polled, e.NodeRan: self._ran,
@@ -134,7 +136,7 @@ class Stats:
                 nodes=tuple(NodeStats(name, n.rows_in, n.rows_out, n.seconds) for name, n in self._nodes.items()),
                 lanes=tuple(lane.stats(name, now) for name, lane in self._lanes.items()),
                 bad=dict(self._bad.most_common()), bad_policies=dict(self._policies), commit_failures=self._commit_failures,
-                rewinds=self._rewinds, pressure=dict(self._pressure), stopped=reason,
+                rewinds=self._rewinds, pressure=dict(self._pressure), stopped=reason, commits=self._commits,
             )  # fmt: skip
 
     def _source(self, name: str) -> _Source:
@@ -198,6 +200,7 @@ class Stats:
 
     def _committed(self, event: e.OffsetsCommitted) -> None:
         """Positions moved; only those of assigned partitions are kept."""
+        self._commits += 1
         source = self._source(event.source)
         source.committed.update({p: at for p, at in event.positions.items() if p in source.assigned})
 

@@ -65,6 +65,7 @@ def test_revoked_partitions_disappear(stats: Stats) -> None:
     stats.on(e.OffsetsCommitted("orders", {P0: 7, P1: 8}))
 
     assert stats.snapshot().sources[0].committed == {P0: 7}
+    assert stats.snapshot().commits == 2
 
 
 def test_a_lane_adds_up(stats: Stats) -> None:

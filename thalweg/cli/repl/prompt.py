@@ -31,7 +31,7 @@ class Prompt:
         """History is kept in the user's state folder; where that cannot be written, only for now."""
         self._session: PromptSession[str] = PromptSession(
             message=PROMPT, history=history(environ), multiline=True, key_bindings=_keys(), completer=SqlCompleter(workspace),
-            prompt_continuation=CONTINUED, complete_while_typing=False, enable_history_search=True,
+            prompt_continuation=_continued, complete_while_typing=False, enable_history_search=True,
         )  # fmt: skip
 
     def read(self) -> str:
@@ -55,6 +55,11 @@ def history(environ: Mapping[str, str]) -> History:
 def is_complete(text: str) -> bool:
     """Whether Enter sends the text: nothing is open and everything has its ``;``."""
     return not split(text, "input", whole=False)[1].strip()
+
+
+def _continued(_width: int, _line: int, wrapped: int) -> str:
+    """What stands before a further line; nothing before the rest of a long one."""
+    return " " * len(CONTINUED) if wrapped else CONTINUED
 
 
 def _keys() -> KeyBindings:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from thalweg.cli.repl.workspace import Workspace
     from thalweg.dialect.lexer import Lexeme
     from thalweg.plan.graph import SourceTable
+    from thalweg.runtime.snapshot import Counts
     from thalweg.runtime.snapshot import Progress as Moved
 
 _QUERY = frozenset({"SELECT", "WITH", "VALUES", "FROM", "(", "TABLE"})
@@ -121,9 +122,7 @@ class Shell:
             answer = planned(self.workspace, piece)
             self._print(answer.schema, answer.batches)
         for name, counts in notes.items():
-            if counts.bad:
-                codes = ", ".join(f"{code} {rows:,}" for code, rows in counts.bad.most_common())
-                self.note(f"{name}: {figures.count(sum(counts.bad.values()), 'bad record')} left out ({codes}), the first: {counts.example}")
+            self._tell(name, counts)
         if self.timing:
             self.note(f"time: {(time.perf_counter() - began) * 1000:,.1f} ms")
 
@@ -143,6 +142,14 @@ class Shell:
             self.out.write("\x1b[H\x1b[2J")
 
     # -- help
+    def _tell(self, name: str, counts: Counts) -> None:
+        """What a stream held that is no row."""
+        if counts.bad:
+            codes = ", ".join(f"{code} {rows:,}" for code, rows in counts.bad.most_common())
+            self.note(f"{name}: {figures.count(sum(counts.bad.values()), 'bad record')} left out ({codes}), the first: {counts.example}")
+        if counts.tombstones:
+            self.note(f"{name}: {figures.count(counts.tombstones, 'tombstone')} left out")
+
     def _print(self, schema: pa.Schema, batches: Iterator[pa.RecordBatch]) -> None:
         """Rows to the output, until it has enough."""
         sink = output(self.kind, schema, self.out, self.look())

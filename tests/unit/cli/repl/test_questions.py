@@ -62,7 +62,9 @@ def test_each_question_sees_what_came_since(desk: Desk) -> None:
     assert desk.type("SELECT count(*) AS n FROM orders;")[2] == "3"
 
     desk.topic.append(0, b'{"id": 4}')
+    desk.topic.append(0, None)
     assert desk.type("SELECT count(*) AS n FROM orders;")[2] == "4"
+    assert "orders: 1 tombstone left out" in desk.said()
     assert {p.name for p in Path(tempfile.gettempdir()).glob("twg-snapshot-*")} <= before | {p.name for p in Path(tempfile.gettempdir()).glob("twg-*")}
     assert desk.topic.committed("pipeline", 0) is None
 
