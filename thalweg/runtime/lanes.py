@@ -74,6 +74,7 @@ class Lane(Generic[TokenT]):
         self._generation = 0
         self._stopping = False
         self._given_way = False
+        self._opened = threading.Event()
         self.poisoned: BaseException | None = None
         self.submitted = acks.Submitted(-1)
         self._thread = threading.Thread(target=self._run, name=f"lane-{name}", daemon=True)
@@ -82,7 +83,9 @@ class Lane(Generic[TokenT]):
     def open(self) -> None:
         """Start the thread and open the sink on it; raises what the sink raises."""
         self._thread.start()
-        self.call(lambda sink: sink.open(), None)
+        self._opened.wait()
+        if self.poisoned is not None:
+            raise self.poisoned
 
     def send(self, generation: int, delivery: Delivery) -> None:
         """Queue one delivery, waiting for room; returns at once when the lane is closed or poisoned (the run is ending then)."""
@@ -151,8 +154,10 @@ class Lane(Generic[TokenT]):
 
     # -- the lane's thread
     def _run(self) -> None:
-        """Until stopped: calls first, then a burst of deliveries, then one look at what became durable."""
+        """Open; then until stopped: calls first, then a burst of deliveries, then one look at what became durable."""
         try:
+            self.sink.open()
+            self._opened.set()
             while not self._stopping:
                 self._serve_calls()
                 burst = self._take_burst()
@@ -164,6 +169,7 @@ class Lane(Generic[TokenT]):
         except BaseException as e:  # noqa: BLE001 - a Rust panic is a BaseException; whatever ends a lane must reach the runtime
             self._poison(e)
         finally:
+            self._opened.set()
             self._end()
 
     def _take_burst(self) -> list[tuple[int, Delivery]]:

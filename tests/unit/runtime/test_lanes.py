@@ -61,6 +61,7 @@ class Scripted(Sink):
 
     def confirm(self) -> Collection[int]:
         """Newest first, on purpose."""
+        assert self.calls[0] == "open"
         out, self.durable = list(reversed(self.durable)), []
         return out
 
@@ -136,6 +137,7 @@ def test_everything_happens_on_one_thread_and_in_order() -> None:
     out.drain(None)
 
     assert sink.threads == {"lane-out"}
+    assert sink.calls[0] == "open"
     assert [n for burst in log.confirmed for n in burst] == [0, 1, 2, 3, 4]
     assert all(burst == sorted(burst) for burst in log.confirmed)
     assert out.submitted == Submitted(4)
@@ -302,3 +304,22 @@ def test_a_full_queue_blocks_the_sender_until_close() -> None:
     assert not sender.is_alive()
     release.set()
     out.close(5)
+
+
+def test_a_sink_that_cannot_be_opened_says_so_at_once() -> None:
+    """The error comes out of ``open``; nothing else is asked of the sink."""
+
+    class Closed(Scripted):
+        """A target that is not there."""
+
+        def open(self) -> None:
+            """Refuse."""
+            raise SinkFailed("no such folder")
+
+    sink, log = Closed(), Log()
+    out = Lane("out", sink, RawAnchor("out"), queue_bytes=1, events=log.lane_events(), clock=SystemClock(), observer=log)
+
+    with pytest.raises(SinkFailed, match="no such folder"):
+        out.open()
+    assert out.close(5)
+    assert sink.calls == ["close"]
