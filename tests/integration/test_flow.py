@@ -189,6 +189,33 @@ def test_a_static_table_joins(lab: Lab) -> None:
     assert sorted((r["id"], r["name"], r["_twg_source_offset"]) for r in lab.rows("out")) == [(1, "Germany", 0), (2, "France", 1)]
 
 
+def test_a_broken_static_table_is_no_records_fault(lab: Lab) -> None:
+    """With dead letters too, the run ends: no record is set aside for a file that cannot be read, or is gone."""
+    dim = lab.folder / "dim.csv"
+    text = orders(", 'bad_data' 'dlq'") + f"""
+        CREATE EXTERNAL TABLE dim (code STRING, name INT) STORED AS CSV LOCATION '{dim}' OPTIONS ('format.has_header' 'true');
+        CREATE VIEW upper_dim AS SELECT upper(code) AS code, name FROM dim;
+        CREATE VIEW named AS SELECT o.id, d.name FROM orders o LEFT JOIN upper_dim d ON d.code = upper(o.country);
+        COPY named TO 'memory://{{t}}-out' STORED AS MEMORY;
+        COPY dlq.orders TO 'memory://{{t}}-dead' STORED AS MEMORY;
+    """
+    lab.fill(order(1), order(2))
+    dim.write_text("code,name\nde,1\n")
+    pipeline = lab.build(text)
+    dim.write_text("code,name\nde,one\n")
+
+    with pytest.raises(QueryFailed, match="static table dim cannot be read"):
+        pipeline.run()
+
+    dim.write_text("code,name\nde,1\n")
+    pipeline = lab.build(text)
+    dim.unlink()
+
+    with pytest.raises(QueryFailed, match=r"static table dim: .*dim\.csv is gone"):
+        pipeline.run()
+    assert lab.rows("dead") == []
+
+
 def test_metadata_columns_and_the_chain_of_times(lab: Lab) -> None:
     """Broker's time, our reading, our writing: in that order on every record (MET-03, MET-04, MET-36)."""
     lab.fill(order(1))

@@ -97,6 +97,8 @@ class StaticTable:
     kind: str = ""
     location: str = ""
     """As the user wrote it."""
+    path: str | None = None
+    """The local file or folder that must be there; None for a remote place or a pattern."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ import pyarrow as pa
 from thalweg.arrow import metadata
 from thalweg.errors import QueryFailed
 from thalweg.model.events import NodeRan
+from thalweg.runtime import statics
 from thalweg.runtime.isolate import isolate
 
 if TYPE_CHECKING:
@@ -46,6 +47,8 @@ class Dag:
         wanted = {lane.relation for lane in plan.lanes}
         self._evaluated = {n.name for n in self._nodes if n.shared or n.name in wanted or n.name in self._opaque_needs}
         self._needed = self._reachable(wanted)
+        used = {name for node in self._nodes for name in node.inputs}
+        self._statics = [table for table in plan.statics if table.name in used]
         self.reads = {name for node in self._nodes if node.name in self._needed for name in node.inputs}
         """Every relation that some node needs."""
 
@@ -54,6 +57,8 @@ class Dag:
 
         ``after_errors`` picks the nodes that read ``dlq.*``, or all the others. Raises QueryFailed.
         """
+        if self._statics and not after_errors:
+            statics.require(self._statics)
         results = Results({name: [batch] for name, batch in tables.items()})
         for name, batch in tables.items():
             if name in self.reads:
@@ -91,6 +96,7 @@ class Dag:
         try:
             return self._run(node)
         except QueryFailed as e:
+            statics.prove(self._session, [table for table in self._statics if table.name in self._inputs(node)])
             if not isolating:
                 raise QueryFailed(
                     f"{node.name}: {e.message}", where=str(node.at) if node.at else None,
@@ -172,6 +178,14 @@ class Dag:
                 out += [base for base in self._bases(inner) if base not in out]
             elif (inner is not None and inner.sources) or any(name in relations(s, "") for s in self._plan.sources):
                 out += [name] if name not in out else []
+        return out
+
+    def _inputs(self, node: Node) -> set[str]:
+        """Everything that a node reads, at any distance."""
+        out = set(node.inputs)
+        for inner in self._nodes:
+            if inner.name in node.inputs:
+                out |= self._inputs(inner)
         return out
 
     def _inlined(self, node: Node) -> list[Node]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import unquote, urlsplit
 
 from thalweg.errors import QueryRefused
 from thalweg.model.options import redact_url
@@ -36,7 +38,11 @@ def _create(draft: Draft, table: CreateTable, name: str) -> None:
     columns = _columns(draft, table)
     if columns is None:
         return
-    statement = _statement(draft, table, name, columns)
+    path = None if remote else _local(draft, location)
+    if path is not None and not _is_pattern(path) and not Path(path).exists():
+        draft.fail(f"{redact_url(location)}: no such file or folder", table.location.start, len(location) + 2, "an empty folder is an empty table")
+        return
+    statement = _statement(table, name, columns, location if "://" in location or path is None else path)
     schema = None
     if not remote or draft.request.connect:
         try:
@@ -45,7 +51,8 @@ def _create(draft: Draft, table: CreateTable, name: str) -> None:
             draft.fail(redact_url(f"{location}: {e.message}"), table.location.start, len(location) + 2, e.hint)
             return
     place = draft.script.source.location(table.name.start, len(name))
-    draft.statics.append(StaticTable(name, statement, schema, place, table.stored_as.value.upper(), location))
+    watched = None if path is None or _is_pattern(path) else path
+    draft.statics.append(StaticTable(name, statement, schema, place, table.stored_as.value.upper(), location, watched))
     draft.relations[name] = Relation(name, "static", (), schema, carries_rows=False)
 
 
@@ -73,12 +80,20 @@ def _columns(draft: Draft, table: CreateTable) -> str | None:
     return f" ({', '.join(spelled)})" if spelled else ""
 
 
-def _statement(draft: Draft, table: CreateTable, name: str, columns: str) -> str:
-    """The statement for the engine; a relative path is taken from the pipeline's folder."""
-    location = table.location.value
-    if "://" not in location:
-        path = str(beside(location, draft.request.base).absolute())
-        location = path + ("/" if location.endswith("/") else "")
+def _local(draft: Draft, location: str) -> str:
+    """The full path of a local location, with its slash; a relative path is taken from the pipeline's folder."""
+    if location.startswith("file://"):
+        return unquote(urlsplit(location).path)
+    return str(beside(location, draft.request.base).absolute()) + ("/" if location.endswith("/") else "")
+
+
+def _is_pattern(path: str) -> bool:
+    """Whether the engine expands it: it may well match nothing yet."""
+    return any(letter in path for letter in "*?[")
+
+
+def _statement(table: CreateTable, name: str, columns: str, location: str) -> str:
+    """The statement for the engine."""
     parts = [f"CREATE EXTERNAL TABLE {_quote(name)}{columns} STORED AS {table.stored_as.value.upper()}"]
     if table.partitioned_by:
         parts.append(f"PARTITIONED BY ({', '.join(_quote(str(column)) for column in table.partitioned_by)})")

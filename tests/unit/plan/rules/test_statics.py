@@ -61,7 +61,8 @@ def test_nested_lists_are_translated(plan: Planner, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("statement", "said"),
     [
-        ("CREATE EXTERNAL TABLE t STORED AS PARQUET LOCATION 'missing.parquet';", "4:52 missing.parquet: No files found"),
+        ("CREATE EXTERNAL TABLE t STORED AS PARQUET LOCATION 'missing.parquet';", "4:52 missing.parquet: no such file or folder (an empty folder is an empty table)"),
+        ("CREATE EXTERNAL TABLE t (a INT) STORED AS CSV LOCATION 'missing.csv';", "4:56 missing.csv: no such file or folder"),
         ("CREATE UNBOUNDED EXTERNAL TABLE t STORED AS CSV LOCATION 't.csv';", "4:1 a table of CSV files is bounded (leave out UNBOUNDED)"),
         ("CREATE EXTERNAL TABLE t (a TIME) STORED AS CSV LOCATION 't.csv';", "4:28 a static table cannot declare TIME(6)"),
         ("CREATE EXTERNAL TABLE t (a MAP<STRING, INT>) STORED AS CSV LOCATION 't.csv';", "4:28 a static table cannot declare MAP<STRING, INT>"),
@@ -87,3 +88,12 @@ def test_remote_files_are_not_asked_without_connect(plan: Planner, complaints: C
     (found,) = complaints(text, connect=True)
     assert found.startswith("4:52 s3://u:********@lake/t/: ")
     assert "hidden" not in found
+
+
+def test_a_pattern_may_match_nothing_yet(plan: Planner, tmp_path: Path) -> None:
+    """What the engine expands is not looked for, and neither is it watched while a pipeline runs; a file URL is."""
+    (tmp_path / "a b").mkdir()
+    text = f"{ORDERS}CREATE EXTERNAL TABLE t (a INT) STORED AS CSV LOCATION '%s' {HEADER};{COPY}"
+
+    assert plan(text % "later-*.csv", base=str(tmp_path)).statics[0].path is None
+    assert plan(text % f"file://{tmp_path}/a%20b/", base=str(tmp_path)).statics[0].path == f"{tmp_path}/a b/"
