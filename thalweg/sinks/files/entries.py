@@ -126,7 +126,12 @@ def spans_json(spans: Iterable[KeyedSpans]) -> list[dict[str, Any]]:
 def _read_spans(body: dict[str, Any]) -> KeyedSpans:
     """One partition's ranges."""
     key = PartitionKey(str(body["source"]), str(body["cluster"]), str(body["topic_id"]), str(body["topic"]), int(body["partition"]))
-    return KeyedSpans(key, tuple((int(lo), int(hi)) for lo, hi in body["ranges"]))
+    ranges = tuple((int(lo), int(hi)) for lo, hi in body["ranges"])
+    for lo, hi in ranges:
+        if not 0 <= lo <= hi:
+            message = f"offsets {lo} to {hi} run backwards"
+            raise ValueError(message)
+    return KeyedSpans(key, ranges)
 
 
 def _read_file(body: dict[str, Any]) -> FileEntry:

@@ -35,6 +35,10 @@ class LocalPublisher:
         self._log.open()
         return self._log.last_schema
 
+    def neighbours(self) -> list[str]:
+        """Other pipelines and relations that have written to the same folder."""
+        return self._log.neighbours()
+
     def close(self) -> None:
         """Let the target go."""
         self._log.close()

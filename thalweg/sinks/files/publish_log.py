@@ -9,7 +9,7 @@ from thalweg.errors import SinkFailed, SpanTaken
 from thalweg.model.position import Partition, Span
 from thalweg.model.spans import SpanSet
 from thalweg.sinks.files import disk, layout
-from thalweg.sinks.files.checkpoints import Checkpoints, parse
+from thalweg.sinks.files.checkpoints import Checkpoints, numbers, parse
 from thalweg.sinks.files.entries import Entry, FileEntry, KeyedSpans, PartitionKey
 from thalweg.sinks.files.process_lock import ProcessLock
 
@@ -65,7 +65,13 @@ class PublishLog:
         self._lock.acquire()
         self._probe()
         self.refresh()
+        self._refuse_gap()
         self.clean()
+
+    def neighbours(self) -> list[str]:
+        """``<pipeline>/<relation>`` of every other log in the target that has entries."""
+        logs = sorted(self.folder.parent.parent.glob("*/*"))
+        return ["/".join(log.relative_to(self.folder.parent.parent).parts) for log in logs if log != self.folder and any(log.glob("*.json"))]
 
     def close(self) -> None:
         """Let the process's lock go."""
@@ -167,6 +173,16 @@ class PublishLog:
             except FileNotFoundError:
                 return
             self._absorb(self._last + 1, parse(path, content))
+
+    def _refuse_gap(self) -> None:
+        """Numbers follow each other: a later entry that cannot be reached means that somebody took one away."""
+        newest = max(numbers(self.folder), default=0)
+        self.refresh()  # others may have gone on since
+        if newest > self._last:
+            raise SinkFailed(
+                f"the entry is missing, but entry {newest} is there: nobody knows what it published", where=str(self._path(self._last + 1)),
+                hint="restore it from a backup, or start over with --rewrite",
+            )
 
     def _absorb(self, seq: int, entry: Entry) -> None:
         """Take over what an entry says."""

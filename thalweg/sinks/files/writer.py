@@ -53,8 +53,11 @@ class FilesSink(Sink):
             raise SinkFailed("; ".join(problems), where=self._publisher.where)
         with self._explained("open the target"):
             before = self._publisher.open()
+            others = self._publisher.neighbours()
         if before is not None and before != fingerprint(self._context.schema):
             self._notice("warning", "files.schema_changed", "new files have other columns than the ones before")
+        if others:
+            self._notice("warning", "files.shared_target", f"{self._publisher.where} also has files of {', '.join(others)}: a reader of the folder sees the rows of all")
 
     def covered(self, partitions: Collection[Partition]) -> SpanSet | None:
         """What the publish log has; None for an object store."""

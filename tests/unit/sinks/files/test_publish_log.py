@@ -196,6 +196,40 @@ def test_damaged_entry_stops_everything(tmp_path: Path) -> None:
         opened(tmp_path)
 
 
+@pytest.mark.parametrize("span", ["[5, 0]", "[-1, 5]"])
+def test_an_entry_that_runs_backwards_is_damaged(tmp_path: Path, span: str) -> None:
+    """Numbers are looked at too."""
+    log = opened(tmp_path)
+    publish(log, 0, 5)
+    entry = log.folder / "000000000001.json"
+    entry.write_text(entry.read_text().replace("[0, 5]", span))
+
+    with pytest.raises(SinkFailed, match=r"000000000001.json: the entry cannot be read: offsets .* run backwards.*--rewrite"):
+        opened(tmp_path)
+
+
+def test_a_missing_entry_stops_everything(tmp_path: Path) -> None:
+    """What follows it would be taken for unpublished, and written twice."""
+    log = opened(tmp_path)
+    publish(log, 0, 5)
+    publish(log, 5, 9)
+    (log.folder / "000000000001.json").unlink()
+
+    with pytest.raises(SinkFailed, match=r"000000000001.json: the entry is missing, but entry 2 is there.*--rewrite"):
+        opened(tmp_path)
+
+
+def test_neighbours_are_logs_with_entries(tmp_path: Path) -> None:
+    """Another pipeline in the same folder, or another relation of the same one, once it has published."""
+    log = opened(tmp_path)
+    other = opened(tmp_path, owner=Owner("q", "orders", "_twg_", "abc", "0.1"))
+
+    assert log.neighbours() == []
+    publish(other, 0, 5)
+    assert log.neighbours() == ["q/orders"]
+    assert other.neighbours() == []
+
+
 def test_foreign_log_is_refused(tmp_path: Path) -> None:
     """An entry of another relation in this log's folder means that folders were mixed up."""
     log = opened(tmp_path)

@@ -210,6 +210,21 @@ def test_changed_columns_are_told(tmp_path: Path) -> None:
     assert [n.code for n in target.observer.of(Notice)] == ["files.schema_changed"]
 
 
+def test_a_folder_that_is_shared_is_told(tmp_path: Path) -> None:
+    """A renamed pipeline is another one: its files beside the old ones would be read as twice as many rows."""
+    target = bench(tmp_path)
+    sink = target.open()
+    sink.write(delivery(1, 0, 3))
+    finish(sink)
+    after = target.plugin.make(target.target(), replace(target.context(), pipeline="renamed"))
+    after.open()
+    after.close()
+    (told,) = target.observer.of(Notice)
+
+    assert told.code == "files.shared_target"
+    assert target.context().pipeline in told.message
+
+
 def test_foreign_batch_is_named(tmp_path: Path) -> None:
     """A batch with another type or other columns stops the lane with the column's name, and leaves no temporary file."""
     target = bench(tmp_path)
