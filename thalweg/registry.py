@@ -12,6 +12,8 @@ from thalweg.errors import MissingExtra, UserError
 
 _EXTRAS = {"python_calamine": "excel", "lxml": "xml", "xmlschema": "xml", "zerobus": "zerobus"}
 
+_ONE = {"registries": "registry"}
+
 
 def names(kind: str) -> list[str]:
     """Every plug-in of ``kind`` (``sources``, ``sinks``, ``codecs``, ...), sorted; nothing is imported but the folder itself."""
@@ -38,7 +40,7 @@ def load(kind: str, name: str) -> Any:  # noqa: ANN401 - the kind decides the ty
         return found.PLUGIN
     near = difflib.get_close_matches(name, names(kind), n=1)
     hint = f"did you mean {near[0]!r}?" if near else f"there are: {', '.join(names(kind))}"
-    message = f"no {kind.rstrip('s')} named {name!r}"
+    message = f"no {_ONE.get(kind, kind.removesuffix('s'))} named {name!r}"
     raise UserError(message, hint=hint)
 
 
