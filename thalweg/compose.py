@@ -89,6 +89,7 @@ class _Wiring:
     def __init__(self, plan: Plan, observer: Observer, clock: Clock) -> None:
         """Nothing is made yet."""
         self._plan, self._observer, self._clock = plan, observer, clock
+        self._failure = Failure()
         self._sources: dict[str, Source] = {}
         self._registries: dict[tuple[str, str], SchemaRegistry] = {}
 
@@ -113,7 +114,7 @@ class _Wiring:
     def source(self, table: SourceTable, *, group: bool = True) -> Source:
         """The source of a table; quickstart data is made and filled in here, since that takes an engine and an encoder."""
         folder = str(Path(self._plan.source.file).parent)
-        context = SourceContext(self._plan.settings.name, table.name, self._clock, self._observer, group, folder)
+        context = SourceContext(self._plan.settings.name, table.name, self._clock, self._observer, group, folder, self._failure.stopping.is_set)
         source: Source = table.plugin.make(table.location, table.options, context)
         self._sources[table.name] = source
         query = table.plugin.query_file(table.location, table.options)
@@ -162,7 +163,7 @@ class _Wiring:
         if rewrite:
             for lane in plan.lanes:
                 lane.plugin.rewrite(self.target(lane), self.sink_context(lane))
-        failure, ledger = Failure(), acks.Ledger()
+        failure, ledger = self._failure, acks.Ledger()
         used = [table for table in plan.sources if any(table.name in lane.sources for lane in plan.lanes)]
         work: ByteQueue[Any] = ByteQueue("worker", settings.queue_bytes, clock, observer)
         rewinder = Rewinder(ledger, observer, failure.is_set)

@@ -45,6 +45,8 @@ class SourceContext:
     """False: never join a group and never commit (REPL, bounded reads by hand)."""
     folder: str = "."
     """Folder of the pipeline's file: relative paths in options start here."""
+    stopping: Callable[[], bool] = lambda: False
+    """Whether the run is to end: an ``open`` that waits for an answer gives up then, and raises SourceFailed."""
 
 
 class Listener(Protocol):

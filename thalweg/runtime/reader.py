@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from thalweg.errors import DrainExpired, SpanTaken, ThalwegError
+from thalweg.errors import DrainExpired, SourceFailed, SpanTaken, ThalwegError
 from thalweg.model.events import Assigned, Polled, Revoked
 from thalweg.ports.source import Committed
 from thalweg.runtime.queues import Closed
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from thalweg.runtime.rewind import Rewinder
 
 Work = tuple["Reader", int, "RawBatch"]
+_TOLD_S: Final = 0.5
 
 
 class Reader:
@@ -54,9 +55,9 @@ class Reader:
     def run(self) -> None:
         """The whole life of the source; an error is kept in ``failed``. Runs on the reader thread."""
         try:
-            self._source.open(self)
-            self._loop()
-            self._finish()
+            if self._opened():
+                self._loop()
+                self._finish()
         except BaseException as e:  # noqa: BLE001 - a client library may raise anything; the pipeline must hear of it
             self.failed = e
         finally:
@@ -64,6 +65,17 @@ class Reader:
                 self._source.close()
             except Exception as e:  # noqa: BLE001 - closing must not hide why the run ended
                 self.failed = self.failed or e
+
+    def _opened(self) -> bool:
+        """Open the source; False when a stop came while it waited for its transport: nothing was read then, and nothing is wrong."""
+        try:
+            self._source.open(self)
+        except SourceFailed:
+            # a source may know of a stop a moment before its reader is told
+            if self._owned or not self._stop.wait(_TOLD_S):
+                raise
+            return False
+        return True
 
     def done(self) -> None:
         """The worker has handed one batch of this reader to the lanes (or dropped it); called on the worker thread."""

@@ -37,3 +37,25 @@ def test_a_signal_drains_what_was_read(number: signal.Signals, code: int, tmp_pa
     assert run.returncode == code
     assert f"shop: drained after {number.name}" in rest
     assert pq.read_table(tmp_path / "out" / "lines").num_rows == 4
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 0), (signal.SIGINT, 130)])
+def test_a_signal_ends_the_wait_for_a_broker(number: signal.Signals, code: int, tmp_path: Path) -> None:
+    """Nothing was read yet, so there is nothing to wait for: neither 'connect.timeout' nor an error (CL-01)."""
+    (tmp_path / "p.sql").write_text(
+        "CREATE EXTERNAL TABLE o (a INT) STORED AS KAFKA LOCATION 'kafka://127.0.0.1:1/o' OPTIONS ('format' 'json', 'connect.timeout' '100 s');\n"
+        "COPY o TO './out/' STORED AS PARQUET;\n", encoding="utf-8"
+    )
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+
+    with subprocess.Popen([sys.executable, "-m", "thalweg", "stream", "p.sql"], cwd=tmp_path, env=env, stderr=subprocess.PIPE, text=True) as run:
+        assert run.stderr is not None
+        for line in run.stderr:
+            if "kafka.client" in line:
+                break
+        run.send_signal(number)
+        rest = run.communicate(timeout=20)[1]
+
+    assert run.returncode == code
+    assert f"p: drained after {number.name}" in rest
+    assert "error:" not in rest

@@ -68,8 +68,11 @@ def passes(error: KafkaError) -> bool:
 class Patience:
     """Makes calls that may have to wait for a broker, each within one bound of time."""
 
-    def __init__(self, clock: Clock, timeout_ns: int, where: str, conf: Mapping[str, str]) -> None:
-        """Every call is given up after ``timeout_ns``."""
+    def __init__(
+        self, clock: Clock, timeout_ns: int, where: str, conf: Mapping[str, str], stopping: Callable[[], bool] = lambda: False
+    ) -> None:
+        """Every call is given up after ``timeout_ns``, or when ``stopping`` says that nobody waits for the answer any more."""
+        self._stopping = stopping
         self._clock = clock
         self._timeout_ns = timeout_ns
         self._where = where
@@ -85,6 +88,6 @@ class Patience:
             except KafkaException as e:
                 error: KafkaError = e.args[0]
                 check()
-                if not passes(error) or self._clock.monotonic_ns() + _PAUSE_NS >= deadline:
+                if not passes(error) or self._stopping() or self._clock.monotonic_ns() + _PAUSE_NS >= deadline:
                     raise failed(what, error, self._where, self._conf) from None
             self._clock.sleep_ns(_PAUSE_NS)

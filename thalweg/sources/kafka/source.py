@@ -48,6 +48,7 @@ class KafkaSource(Source):
         self._cluster: embedded.Cluster | None = None
         self._trouble = Trouble(context, self._place, self._conf)
         self._listener: Listener | None = None
+        self._opened = False
         self._consumer: Consumer
         self._assignment: Assignment
         self._intake: Intake
@@ -68,6 +69,7 @@ class KafkaSource(Source):
         else:
             self._conf["bootstrap.servers"] = self._place.servers
         self._connect()
+        self._opened = True
 
     def identity(self, partition: Partition) -> TopicIdentity:
         """Cluster id and topic id, from memory."""
@@ -155,7 +157,9 @@ class KafkaSource(Source):
     def _connect(self) -> None:
         """Make the client and everything that hangs on it."""
         context, conf = self._context, self._conf
-        patience = faults.Patience(context.clock, self._options.connect_timeout_ns, str(self._place), conf)
+        patience = faults.Patience(
+            context.clock, self._options.connect_timeout_ns, str(self._place), conf, lambda: not self._opened and context.stopping()
+        )
         self._consumer = consumer = client.connect(conf, self._trouble.noticed, context.observer)
         self._positions = Positions(consumer, self._options, patience)
         self._topics = Topics(consumer, self._place, conf, patience, context)
