@@ -62,6 +62,8 @@ def _field(found: re.Match[str], message: str, sql: str) -> Refusal:
     columns = [_parts(name) for name in re.findall(rf"{_PART}(?:\.{_PART})*", valid["names"])] if valid else []
     meant = _MEANT.search(message)
     target = _parts(meant["name"]) if meant else None
+    if target is not None and nearest(parts[-1].lower(), [target[-1].lower()]) is None:
+        target = None  # the engine always names something, however far it is
     if target is None:
         near = nearest(parts[-1], [c[-1] for c in columns])
         if near is None:
