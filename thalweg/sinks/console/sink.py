@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import sys
 from dataclasses import dataclass
@@ -54,7 +55,7 @@ class ConsoleSink(Sink):
             for batch in delivery.batches:
                 if batch.num_rows:
                     rows = json_text.lines(batch) if self._options.format == "jsonl" else self._table.lines(batch)
-                    self._stream.write(("\n".join(rows) + "\n").encode("utf-8", "backslashreplace"))
+                    self._print(("\n".join(rows) + "\n").encode("utf-8", "backslashreplace"))
         self._printed.append(delivery.seq)
 
     def confirm(self) -> Collection[int]:
@@ -78,6 +79,15 @@ class ConsoleSink(Sink):
     def close(self) -> None:
         """Standard output stays open for others."""
         self._printed.clear()
+
+    def _print(self, text: bytes) -> None:
+        """All of it: an unbuffered stream (``PYTHONUNBUFFERED``) may take a part, and says so only in what it returns."""
+        left = memoryview(text)
+        while left:
+            taken = self._stream.write(left)
+            if taken is None:
+                raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+            left = left[taken:]
 
     @contextlib.contextmanager
     def _explained(self) -> Iterator[None]:

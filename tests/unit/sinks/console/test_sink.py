@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import io
+import json
 import subprocess
 import sys
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -85,6 +87,43 @@ class Stdout:
     def fileno(self) -> int:
         """There is none."""
         raise OSError("no descriptor")
+
+
+class Sips(io.RawIOBase):
+    """An unbuffered stream that takes a few bytes at a time, as a pipe does when a signal comes, and then none."""
+
+    def __init__(self, most: int | None = None) -> None:
+        """``most``: bytes after which it would have to wait."""
+        super().__init__()
+        self.got = bytearray()
+        self.most = most
+
+    def writable(self) -> bool:
+        """Yes."""
+        return True
+
+    def write(self, data: Any) -> int | None:  # noqa: ANN401 - a buffer
+        """Seven bytes."""
+        if self.most is not None and len(self.got) >= self.most:
+            return None
+        self.got += bytes(data[:7])
+        return len(data[:7])
+
+
+def test_an_unbuffered_stream_gets_everything(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Under ``PYTHONUNBUFFERED`` a write may take a part and raise nothing: the rest must not be lost and confirmed."""
+    stream = Sips()
+    monkeypatch.setattr(sys, "stdout", SimpleNamespace(buffer=stream))
+    sink = bench("jsonl").open()
+    sink.write(delivery(1, 0, 20))
+
+    assert list(sink.confirm()) == [1]
+    assert [json.loads(line)["offset"] for line in bytes(stream.got).splitlines()] == list(range(20))
+
+    monkeypatch.setattr(sys, "stdout", SimpleNamespace(buffer=Sips(most=14)))
+    sink = bench("jsonl").open()
+    with pytest.raises(SinkFailed, match="cannot print: Resource temporarily unavailable"):
+        sink.write(delivery(1, 0, 20))
 
 
 def test_closed_pipe_confirms_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
