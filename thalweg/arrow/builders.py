@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.types as kinds
 
 from thalweg.kernels import program as p
@@ -44,8 +43,8 @@ class Slots:
     """Of a struct its fields, of a list its items, of a map keys and values, of a dense union its branches."""
     symbols: pa.Array | None = None
     """Values of a dictionary."""
-    constant: pa.Scalar | None = None
-    """The value in every slot; the kernel knows nothing of it."""
+    constant: pa.Array | None = None
+    """One value, the same in every slot; the kernel knows nothing of it."""
     finish: Callable[[pa.Array], pa.Array] | None = None
     """Makes the final array of the one that the buffers hold."""
     pick: int = 0
@@ -78,9 +77,9 @@ def kind_of(data_type: pa.DataType) -> tuple[int, int]:
     return p.FIXED, max(data_type.bit_width // 8, 1)
 
 
-def table_of(fields: Sequence[Slots]) -> Longs:
-    """The table of columns, int64[n, FIELDS], for the fields of a row; numbers every column."""
-    rows = [column_row(p.STRUCT, parent=-1, valid=False, shared=True)]
+def table_of(fields: Sequence[Slots], *, nullable: bool = False) -> Longs:
+    """The table of columns, int64[n, FIELDS], for the fields of a row; numbers every column. ``nullable``: a row can be NULL as a whole."""
+    rows = [column_row(p.STRUCT, parent=-1, valid=nullable, shared=True)]
     counters = itertools.count()
 
     def add(column: Slots, parent: int, *, shared: bool) -> None:
@@ -118,7 +117,9 @@ class Finisher:
         """The fields as a batch; one without columns keeps its row count."""
         if not fields:
             return pa.RecordBatch.from_struct_array(pa.StructArray.from_buffers(pa.struct([]), rows, [None]))
-        return pa.RecordBatch.from_arrays([self.array(c, rows, _ALL) for c in fields], schema=schema)
+        root = self._arena.table[0, p.C_VALID]
+        outer = _packed(self._arena.h8[root:][:rows]) if root >= 0 else _ALL
+        return pa.RecordBatch.from_arrays([self.array(c, rows, outer) for c in fields], schema=schema)
 
     def array(self, column: Slots, length: int, outer: _Validity) -> pa.Array:
         """One column of ``length`` slots, whose parent's slots are valid as ``outer`` says."""
@@ -191,9 +192,5 @@ def _packed(valid: Bytes) -> _Validity:
 def _repeated(column: Slots, length: int, outer: _Validity) -> pa.Array:
     """A constant column, NULL where its parent is."""
     assert column.constant is not None
-    if not column.constant.is_valid:
-        return pa.nulls(length, column.type)
-    if outer.buffer is None:
-        return pa.repeat(column.constant, length)
-    present = pa.Array.from_buffers(pa.bool_(), length, [None, outer.buffer])
-    return pa.repeat(column.constant, 1).take(pc.if_else(present, pa.scalar(0, pa.int32()), pa.scalar(None, pa.int32())))
+    zeros = np.zeros(length, np.int32)
+    return column.constant.take(pa.Array.from_buffers(pa.int32(), length, [outer.buffer, pa.py_buffer(zeros)], outer.nulls))

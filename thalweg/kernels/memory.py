@@ -20,6 +20,8 @@ Int: TypeAlias = Any
 Bytes = npt.NDArray[np.uint8]
 Words = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float32]
+Doubles = npt.NDArray[np.float64]
 
 U = np.uint64
 HIGH = U(0x8080808080808080)

@@ -57,8 +57,8 @@ def test_scalars() -> None:
 def test_children_are_null_where_their_struct_is() -> None:
     """A child without validity of its own, and a constant, share the NULLs of the struct."""
     child = Slots(pa.int32(), valid=False)
-    fixed = Slots(pa.string(), constant=pa.scalar("d"))
-    empty = Slots(pa.string(), constant=pa.scalar(None, pa.string()))
+    fixed = Slots(pa.string(), constant=pa.array(["d"]))
+    empty = Slots(pa.string(), constant=pa.nulls(1, pa.string()))
     struct = Slots(pa.struct([("a", pa.int32()), ("b", pa.string()), ("c", pa.string())]), children=(child, fixed, empty))
     arena = filled([struct], 2)
     put(arena, child, [5, 6], dtype=np.int32)

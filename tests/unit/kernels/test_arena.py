@@ -127,4 +127,4 @@ def test_constant_branches_are_refused() -> None:
     """A kernel writes every branch of a union, so none can be constant."""
     union = pa.dense_union([pa.field("x", pa.int8())])
     with pytest.raises(ValueError, match="cannot be constant"):
-        table_of([Slots(union, children=(Slots(pa.int8(), constant=pa.scalar(1, pa.int8())),))])
+        table_of([Slots(union, children=(Slots(pa.int8(), constant=pa.array([1], pa.int8())),))])

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from thalweg.kernels import memory
 from thalweg.kernels.jit import kernel
 
-
 if TYPE_CHECKING:
     from thalweg.kernels.memory import Bytes, Int, Longs
 
