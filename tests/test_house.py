@@ -5,12 +5,14 @@ from __future__ import annotations
 import ast
 import re
 import subprocess
+import sys
 import tomllib
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from importlinter.cli import lint_imports
 
 from thalweg import registry
 
@@ -24,6 +26,8 @@ TOP_FOLDERS = {"thalweg", "sql", "udfs", "catalogs", "tests", "examples", "docs"
 PLUGIN_KINDS = ("sources", "sinks", "codecs", "registries")
 COMMIT_PLACES = ("runtime/commit.py", "sources/", "sinks/", "codecs/", "registries/", "testing/")
 FAMILIES = ("ACK", "CFG", "CLI", "CNX", "CRD", "DAG", "DLQ", "GEN", "KSR", "MET", "REP", "SNK", "SRC", "TST")
+DISTRIBUTIONS = {"google": "protobuf", "importlinter": "import-linter"}
+"""Packages that are not named like the distribution that brings them."""
 MODULES = sorted(PACKAGE.rglob("*.py"))
 TEST_FILES = sorted((ROOT / "tests").rglob("*.py"))
 SOURCES = [*MODULES, *TEST_FILES, *sorted((ROOT / ".ci").glob("*.py"))]
@@ -77,7 +81,7 @@ def test_top_level_is_exact() -> None:
 
 
 def test_unit_tests_mirror_the_package() -> None:
-    """Every file below tests/unit is named like the module that it tests (CRD-01)."""
+    """Every file below tests/unit is named like the module that it tests."""
     lost = []
     for path in (ROOT / "tests" / "unit").rglob("test_*.py"):
         mirrored = PACKAGE / path.relative_to(ROOT / "tests" / "unit").parent / path.name.removeprefix("test_")
@@ -88,12 +92,66 @@ def test_unit_tests_mirror_the_package() -> None:
 
 
 def test_package_ships_its_sql() -> None:
-    """The wheel is told to carry the ready-made SQL, and there is some to carry (CRD-01, GEN-01)."""
+    """The wheel is told to carry the ready-made SQL, and there is some to carry (PKG-01)."""
     config = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     wheel = config["tool"]["hatch"]["build"]["targets"]["wheel"]
 
     assert wheel["force-include"] == {"sql": "thalweg/_share/sql"}
     assert list((ROOT / "sql").glob("*.sql"))
+
+
+def third_party(paths: list[Path]) -> set[str]:
+    """Top-level packages that the files import and that are neither ours nor the standard library's."""
+    found = set()
+    for path in paths:
+        for node in ast.walk(tree_of(path)):
+            if isinstance(node, ast.Import):
+                found |= {alias.name.split(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                found.add(node.module.split(".")[0])
+    return {DISTRIBUTIONS.get(name, name.replace("_", "-")) for name in found - sys.stdlib_module_names - {"thalweg", "tests"}}
+
+
+def test_dependencies_are_minimal_and_true() -> None:
+    """The package imports exactly what it depends on, with a reason for each; conformance suites may use pytest (CRD-02)."""
+    config = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    declared = {re.split(r"[<>=\[]", line)[0] for line in config["project"]["dependencies"]}
+    reasons = (ROOT / "docs" / "dependencies.md").read_text(encoding="utf-8")
+
+    suites = [p for p in MODULES if p.is_relative_to(PACKAGE / "testing")]
+
+    assert third_party([p for p in MODULES if p not in suites]) == declared
+    assert third_party(suites) <= declared | {"pytest"}
+    assert [name for name in declared if f"| {name} |" not in reasons] == []
+
+
+def test_tests_import_what_the_dev_extra_brings() -> None:
+    """Whatever a test imports is a dependency or in the ``dev`` extra, each of which has its reason (CRD-02)."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    lines = [*project["dependencies"], *project["optional-dependencies"]["dev"]]
+    declared = {re.split(r"[<>=\[]", line)[0] for line in lines}
+    reasons = (ROOT / "docs" / "dependencies.md").read_text(encoding="utf-8")
+    local = {p.stem.replace("_", "-") for p in TEST_FILES} | {p.parent.name for p in TEST_FILES}
+
+    assert third_party(TEST_FILES) - local <= declared
+    assert [name for name in declared if name not in reasons] == []
+
+
+def test_lock_file_is_current() -> None:
+    """uv.lock was made from the dependencies that pyproject.toml has now (CRD-02)."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    lock = tomllib.loads((ROOT / "uv.lock").read_text(encoding="utf-8"))
+    locked = next(p for p in lock["package"] if p["name"] == project["name"])["metadata"]["requires-dist"]
+    wanted = {*project["dependencies"], *(line for extra in project["optional-dependencies"].values() for line in extra)}
+
+    assert {name_and_bounds(r["name"] + r.get("specifier", "")) for r in locked} == {name_and_bounds(w) for w in wanted}
+
+
+def name_and_bounds(requirement: str) -> tuple[str, frozenset[str]]:
+    """A requirement's name and its version bounds, extras left out."""
+    bare = re.sub(r"\[.*?\]", "", requirement)
+    name = re.split(r"[<>=!~]", bare)[0]
+    return name, frozenset(bare[len(name) :].split(","))
 
 
 # -- sizes
@@ -115,6 +173,13 @@ def test_functions_stay_short(path: Path) -> None:
 
 
 # -- seams
+
+
+def test_import_contracts_are_kept(capsys: pytest.CaptureFixture[str]) -> None:
+    """Floors import downwards, plug-ins do not know each other, DataFusion stays in engine/ (GEN-08, GEN-09, GEN-13, DAG-20)."""
+    kept = lint_imports(config_filename=str(ROOT / "pyproject.toml"), no_cache=True)
+
+    assert kept == 0, capsys.readouterr().out
 
 
 @pytest.mark.parametrize("path", [p for p in MODULES if p.name == "__init__.py"], ids=name_of)
@@ -160,7 +225,7 @@ def test_plugin_exports_one_name(path: Path) -> None:
 
 @pytest.mark.parametrize("kind", PLUGIN_KINDS)
 def test_every_plugin_loads(kind: str) -> None:
-    """Each plug-in that is found by its file name loads, and there is at least one of each kind (GEN-01)."""
+    """Each plug-in that is found by its file name loads, and there is at least one of each kind (GEN-14)."""
     names = registry.names(kind)
 
     assert names
@@ -177,14 +242,14 @@ def declared_all(tree: ast.Module) -> list[str] | None:
 
 @pytest.mark.parametrize("path", [p for p in MODULES if declared_all(tree_of(p)) is not None], ids=name_of)
 def test_exports_are_sorted(path: Path) -> None:
-    """``__all__`` is sorted and names each thing once."""
+    """``__all__`` names each thing once: constants, then classes, then functions, each sorted."""
     exported = declared_all(tree_of(path)) or []
 
-    assert exported == sorted(set(exported))
+    assert exported == sorted(set(exported), key=lambda name: (not name.isupper(), not name[:1].isupper(), name))
 
 
 def test_offsets_are_committed_in_one_place() -> None:
-    """``.commit(`` and ``.record(`` are called in runtime/commit.py and inside plug-ins, nowhere else (DAG-01, ACK-01)."""
+    """A source's ``commit`` is called in runtime/commit.py and inside plug-ins; others ask the committer (KSR-03, CNX-25)."""
     strays = []
     for path in MODULES:
         inside = path.relative_to(PACKAGE).as_posix()
@@ -194,6 +259,7 @@ def test_offsets_are_committed_in_one_place() -> None:
             f"{inside}:{node.lineno} .{node.func.attr}("
             for node in ast.walk(tree_of(path))
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in {"commit", "record"}
+            and not ast.unparse(node.func.value).endswith("committer")
         ]
 
     assert strays == []
@@ -203,7 +269,7 @@ def test_offsets_are_committed_in_one_place() -> None:
 
 
 def test_places_in_where_exist() -> None:
-    """Every file that docs/where.md sends a reader to exists, and so does every name after the colon (DOC-01)."""
+    """Every file that docs/where.md sends a reader to exists, and so does every name after the colon."""
     text = (ROOT / "docs" / "where.md").read_text(encoding="utf-8")
     places = re.findall(r"`((?:thalweg|tests|docs|sql|examples)/[\w./-]*)(?::(\w+))?`", text)
     missing = [place for place, _ in places if not (ROOT / place).exists()]
@@ -244,7 +310,7 @@ def test_no_vague_module_names() -> None:
 
 
 def test_no_path_of_a_machine() -> None:
-    """No file names a folder of the machine it was written on, nor a package index (the lock file aside)."""
+    """No file names a folder of the machine it was written on, nor a package index, the lock file aside (GEN-21)."""
     private = re.compile(r"(?<![\w.])/(?:wo" r"rk|ro" r"ot|ho" r"me/\w+|tmp/ve" r"nv)/\S+|pypi\." r"org|files\.pythonhosted")
     found = []
     for path in kept_files():
@@ -258,7 +324,7 @@ def test_no_path_of_a_machine() -> None:
 
 @pytest.mark.parametrize("path", [p for p in TEST_FILES if p.name.startswith(("test_", "bench_"))], ids=name_of)
 def test_every_test_says_what_holds(path: Path) -> None:
-    """Every test, and every test file, has a docstring (TST-01)."""
+    """Every test, and every test file, has a docstring."""
     tree = tree_of(path)
     silent = [f.name for f in functions(tree) if f.name.startswith(("test_", "bench_")) and not ast.get_docstring(f)]
 
@@ -267,7 +333,7 @@ def test_every_test_says_what_holds(path: Path) -> None:
 
 
 def test_changelog_fragments_are_well_formed() -> None:
-    """A fragment is named ``topic.added``, ``.changed`` or ``.fixed``, and is one sentence (DOC-01)."""
+    """A fragment is named ``topic.added``, ``.changed`` or ``.fixed``, and is one sentence."""
     wrong = []
     for path in (ROOT / "docs" / "changelog.d").iterdir():
         text = path.read_text(encoding="utf-8").strip()
@@ -279,7 +345,7 @@ def test_changelog_fragments_are_well_formed() -> None:
 
 
 def test_requirements_are_named_where_they_are_shown() -> None:
-    """Each family of requirement ids that this build serves is named in the docstring of a test (TST-01)."""
+    """Each family of requirement ids that this build serves is named in the docstring of a test."""
     said = " ".join(
         ast.get_docstring(f) or "" for path in TEST_FILES for f in functions(tree_of(path)) if f.name.startswith("test_")
     )

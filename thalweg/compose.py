@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from thalweg import __version__, config, registry, resources
 from thalweg.dialect.script import parse
 from thalweg.engine.session import Session
-from thalweg.errors import UserError
+from thalweg.errors import Location, ScriptError, ScriptErrors, UserError
 from thalweg.model.clock import SystemClock
 from thalweg.model.events import Fanout
 from thalweg.plan.planner import PlanRequest, make_plan
@@ -19,7 +19,7 @@ from thalweg.runtime.commit import Committer
 from thalweg.runtime.dag import Dag
 from thalweg.runtime.decode import Decoding
 from thalweg.runtime.epoch import Branch, Epochs, SourceFlow
-from thalweg.runtime.lanes import Lane, LaneEvents
+from thalweg.runtime.lanes import Lane, LaneEvents, TokenT
 from thalweg.runtime.loop import Failure, Machine, Pipeline
 from thalweg.runtime.queues import ByteQueue
 from thalweg.runtime.reader import Reader
@@ -46,15 +46,24 @@ def read_plan(path: str, *, settings: Mapping[str, str], environ: Mapping[str, s
     UserError for a file that cannot be read.
     """
     file = Path(path)
-    try:
-        text = file.read_bytes().decode("utf-8-sig")
-    except OSError as e:
-        raise UserError(f"cannot read {path}: {e.strerror}") from e
-    except UnicodeDecodeError as e:
-        raise UserError(f"{path} is not UTF-8: byte {e.start} cannot be read") from e
-    script = parse(text, path, environ)
+    script = parse(_text(path), path, environ)
     request = PlanRequest(config.layers(settings, environ, file), connect, str(file.parent))
     return make_plan(script, request, Session())
+
+
+def _text(path: str) -> str:
+    """The file's text; a place that is no UTF-8 is an error like any other."""
+    try:
+        content = Path(path).read_bytes()
+    except OSError as e:
+        raise UserError(f"cannot read {path}: {e.strerror}") from e
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as e:
+        before = content[: e.start].decode("utf-8-sig")
+        line = content[: e.start].rsplit(b"\n", 1)[-1] + content[e.start :].split(b"\n", 1)[0]
+        place = Location(path, before.count("\n") + 1, len(before.rsplit("\n", 1)[-1]) + 1, line.decode("utf-8-sig", "backslashreplace").rstrip("\r"))
+        raise ScriptErrors([ScriptError(f"byte 0x{content[e.start]:02x} is not UTF-8", place, hint="save the file as UTF-8")]) from e
 
 
 def build(plan: Plan, *, observers: tuple[Observer, ...] = (), rewrite: bool = False, clock: Clock | None = None) -> Pipeline:
@@ -124,8 +133,10 @@ class _Wiring:
 
     def decoding(self, table: SourceTable) -> Decoding:
         """The decoders of a table."""
+        sides = [table.value, *([table.key] if table.key is not None else [])]
+        asked = [found for side in sides if (found := self._registry(side)) is not None]
         key = self._decoder(table.key) if table.key is not None else None
-        return Decoding(table, self._decoder(table.value), key)
+        return Decoding(table, self._decoder(table.value), key, *asked)
 
     def _decoder(self, side: PayloadFormat) -> Decoder:
         """One side's decoder."""
@@ -179,13 +190,16 @@ class _Wiring:
         events = LaneEvents(confirmed, lambda _lane, error: failure.set(error), lambda _lane, error: rewinder.request(str(error)))
         out = []
         for plan in self._plan.lanes:
-            token: acks.Token = acks.RawAnchor(plan.name) if plan.gates else acks.NoCommit(plan.name)
-            lane = Lane(
-                plan.name, self.sink(plan), token, queue_bytes=self._plan.settings.queue_bytes, events=events, clock=self._clock,
-                observer=self._observer,
-            )
-            out.append(Branch(plan, lane))
+            anchored = self._lane(plan, acks.RawAnchor(plan.name), events) if plan.gates else self._lane(plan, acks.NoCommit(plan.name), events)
+            out.append(Branch(plan, anchored))
         return out
+
+    def _lane(self, plan: LanePlan, token: TokenT, events: LaneEvents) -> Lane[TokenT]:
+        """One lane; its token says what its confirmations may move."""
+        sink = self.sink(plan)
+        return Lane(
+            plan.name, sink, token, queue_bytes=self._plan.settings.queue_bytes, events=events, clock=self._clock, observer=self._observer
+        )
 
     def _session(self) -> Session:
         """The session of the worker thread, with the static tables in it."""

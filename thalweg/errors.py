@@ -14,7 +14,8 @@ ThalwegError                     what happened, where, what to do
     ├── SchemaUnavailable        a registry that does not answer now (transient)
     ├── SourceFailed             the transport failed for good
     ├── SinkFailed               a target failed for good
-    │   └── SpanTaken            another process has published this span
+    │   ├── SpanTaken            another process has published this span
+    │   └── PipeClosed           the reader of the output went away: a clean end
     ├── SinkBusy                 a target failed for now (transient; retried on the same stream)
     ├── PositionRefused          a position that cannot be trusted (a hole, a foreign group)
     └── DrainExpired             the drain deadline passed
@@ -133,6 +134,10 @@ class SinkFailed(PipelineError):
 
 class SpanTaken(SinkFailed):
     """Another process has published this span first: give up what is open and resume from the record."""
+
+
+class PipeClosed(SinkFailed):
+    """The reader of the output went away (``twg ... | head``): the run ends, and what was not printed is not confirmed."""
 
 
 class SinkBusy(PipelineError):

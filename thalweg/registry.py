@@ -15,8 +15,7 @@ _EXTRAS = {"python_calamine": "excel", "lxml": "xml", "xmlschema": "xml", "zerob
 
 def names(kind: str) -> list[str]:
     """Every plug-in of ``kind`` (``sources``, ``sinks``, ``codecs``, ...), sorted; nothing is imported but the folder itself."""
-    package = importlib.import_module(f"thalweg.{kind}")
-    found = {m.name for m in pkgutil.iter_modules(package.__path__) if not m.name.startswith("_")}
+    found = _files(kind)
     found.update(entry.name for entry in importlib.metadata.entry_points(group=f"thalweg.{kind}"))
     return sorted(found)
 
@@ -26,7 +25,7 @@ def load(kind: str, name: str) -> Any:  # noqa: ANN401 - the kind decides the ty
 
     Raises UserError with the nearest name where there is none, MissingExtra where a package is not installed.
     """
-    if name in names(kind):
+    if name in _files(kind) or name in names(kind):
         module = f"thalweg.{kind}.{name}"
         try:
             found = importlib.import_module(module)
@@ -41,6 +40,12 @@ def load(kind: str, name: str) -> Any:  # noqa: ANN401 - the kind decides the ty
     hint = f"did you mean {near[0]!r}?" if near else f"there are: {', '.join(names(kind))}"
     message = f"no {kind.rstrip('s')} named {name!r}"
     raise UserError(message, hint=hint)
+
+
+def _files(kind: str) -> set[str]:
+    """The plug-ins that are modules of the kind's folder: found without asking every installed distribution for its entry points."""
+    package = importlib.import_module(f"thalweg.{kind}")
+    return {m.name for m in pkgutil.iter_modules(package.__path__) if not m.name.startswith("_")}
 
 
 def _entry_point(kind: str, name: str) -> Any:  # noqa: ANN401 - see load()

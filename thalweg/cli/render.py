@@ -20,7 +20,9 @@ _INDENT: Final = "    "
 _TAB: Final = 4
 _CUT: Final = "..."
 _NARROWEST: Final = 30
-_PAINT: Final = {"error:": "1;31", "hint:": "36"}
+_RED: Final = "\x1b[1;31m"
+_CYAN: Final = "\x1b[36m"
+_PLAIN: Final = "\x1b[0m"
 
 
 def show_error(error: ThalwegError, stream: TextIO) -> None:
@@ -112,6 +114,6 @@ def _tail(text: str, cells: int) -> str:
 
 def _painted(text: str) -> str:
     """The words ``error:`` and ``hint:`` at their places, and the carets, in colour."""
-    text = re.sub(r"^((?:\S.*?: )?)(error:)", rf"\1\x1b[{_PAINT['error:']}m\2\x1b[0m", text, flags=re.MULTILINE)
-    text = re.sub(rf"^({_INDENT})(hint:)", rf"\1\x1b[{_PAINT['hint:']}m\2\x1b[0m", text, flags=re.MULTILINE)
-    return re.sub(r"^( +)(\^+)$", rf"\1\x1b[{_PAINT['error:']}m\2\x1b[0m", text, flags=re.MULTILINE)
+    text = re.sub(r"^((?:\S.*?: )?)(error:)", rf"\1{_RED}\2{_PLAIN}", text, flags=re.MULTILINE)
+    text = re.sub(rf"^({_INDENT})(hint:)", rf"\1{_CYAN}\2{_PLAIN}", text, flags=re.MULTILINE)
+    return re.sub(r"^( +)(\^+)$", rf"\1{_RED}\2{_PLAIN}", text, flags=re.MULTILINE)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from itertools import chain
+from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 import pyarrow.dataset as ds
@@ -19,6 +20,14 @@ if TYPE_CHECKING:
 
 _KEEP_TRACES = re.compile(r"^(DataFusion error: )?(Arrow error: |Schema error: |Error during planning: |SQL error: |Execution error: )?", re.IGNORECASE)
 
+_SETTINGS: Final = {
+    "datafusion.sql_parser.map_string_types_to_utf8view": "false",
+    "datafusion.execution.parquet.schema_force_view_types": "false",
+    "datafusion.execution.listing_table_factory_infer_partitions": "false",
+    "datafusion.execution.time_zone": "UTC",
+}
+"""Text is utf8 everywhere, so that the planned schema is the epoch's; a partition column stands in the files, so folders add none."""
+
 
 class Session:
     """One SessionContext. Used by one thread at a time; queries release the GIL while they run.
@@ -29,6 +38,8 @@ class Session:
     def __init__(self, *, batch_rows: int = 65_536, threads: int = 1) -> None:
         """``batch_rows``: rows of a result batch at most; ``threads``: DataFusion's target partitions."""
         config = SessionConfig().with_target_partitions(threads).with_batch_size(batch_rows).with_information_schema(enabled=True)
+        for key, value in _SETTINGS.items():
+            config = config.set(key, value)
         self._ctx = SessionContext(config)
         self._schemas: set[str] = {"public"}
         self._declared: dict[str, pa.Schema] = {}
@@ -51,9 +62,13 @@ class Session:
         self.put(name, (), schema)
 
     def schema_of(self, sql: str) -> pa.Schema:
-        """Plan a query and give its output schema; raises QueryRefused."""
+        """Plan a query and give its output schema; raises QueryRefused.
+
+        The schema is that of the optimised plan: before type coercion, an empty array literal still says ``list<null>``.
+        """
         try:
-            return self._ctx.sql(sql).schema()
+            plan = self._ctx.sql(sql).optimized_logical_plan()
+            return self._ctx.create_dataframe_from_logical_plan(plan).schema()
         except BaseException as e:
             raise refused(e) from e
 
@@ -105,11 +120,22 @@ class Session:
             raise failed(e) from e
 
     def stream(self, sql: str) -> pa.RecordBatchReader:
-        """Run a query and hand out its batches as they come; errors come from the reader."""
+        """Run a query and hand out its batches as they come; errors of later batches come from the reader.
+
+        The reader has the schema of the batches: for some expressions (``CASE`` over arrays of structs) it is not the planned one.
+        """
         try:
-            return pa.RecordBatchReader.from_stream(self._ctx.sql(sql))
+            frame = self._ctx.sql(sql)
         except BaseException as e:
             raise refused(e) from e
+        batches = (batch.to_pyarrow() for batch in frame.execute_stream())
+        try:
+            first = next(batches, None)
+        except BaseException as e:
+            raise failed(e) from e
+        if first is None:
+            return pa.RecordBatchReader.from_batches(frame.schema(), [])
+        return pa.RecordBatchReader.from_batches(first.schema, chain([first], batches))
 
     # -- help
     def _key(self, name: str) -> str:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 T = TypeVar("T")
-_SECRET = re.compile(r"password|secret|token|credential|sasl\.jaas|private|\.key\b|key\.pem|userinfo|basic\.auth", re.IGNORECASE)
+_SECRET = re.compile(r"password|secret|token|credential|sasl\.jaas|private|\.key\b|key\.pem|user-?info|basic[.-]auth", re.IGNORECASE)
 _DURATION = re.compile(r"(?P<n>\d+(?:\.\d+)?)\s*(?P<unit>ns|us|ms|s|sec|second|min|m|h|d)s?", re.IGNORECASE)
 _DURATION_NS = {
     "ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000, "sec": 1_000_000_000, "second": 1_000_000_000,

@@ -36,6 +36,8 @@ class PipelineSettings:
     """``logfmt`` or ``json``."""
     origins: Mapping[str, str] = field(default_factory=dict)
     """Where each setting came from, for ``twg check``."""
+    shown: Mapping[str, str] = field(default_factory=dict)
+    """Each setting's value as a user would write it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +94,9 @@ class StaticTable:
     """The CREATE EXTERNAL TABLE that DataFusion executes."""
     schema: pa.Schema | None
     at: Location | None = None
+    kind: str = ""
+    location: str = ""
+    """As the user wrote it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     import pyarrow as pa
 
@@ -48,6 +48,16 @@ class Decoder(ABC):
         ``decode.type``, ``decode.reserved``, ``decode.limit``), a message and a path, and leaves no trace in its neighbours. Raises only
         SchemaUnavailable: nothing was decoded, the caller waits and calls again with the same batch.
         """
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What the schema will cost its user, one line each, such as parts cut at ``decode.max_depth``; for the start log."""
+        return ()
+
+    @property
+    def fallbacks(self) -> Mapping[str, int]:
+        """How often each type has been written as JSON text because it lies too deep, since the decoder was made."""
+        return {}
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,3 +56,5 @@ class RegistryPlugin:
     make: Callable[[str, Mapping[str, str]], SchemaRegistry]
     """``make(url, options)``: options are the format's own keys without their prefix (``basic-auth.user-info``, ...). Asks nobody yet."""
     options: Any = None
+    local: bool = False
+    """Answers without a connection, so ``twg check`` may ask it; its url is a path, and a relative one is relative to the pipeline file."""

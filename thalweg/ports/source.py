@@ -152,6 +152,8 @@ class SourcePlugin:
     """``check(location, options)``: what is wrong with them together, one message each; asks nobody."""
     describe_start: Callable[[str, Any], str] = lambda _location, _options: ""
     """One line for ``twg check``: where the source would start or resume; asks nobody."""
+    topics: Callable[[str, Any], tuple[str, ...]] = lambda _location, _options: ()
+    """``topics(location, options)``: names of the topics that are read, for schema subjects; empty for a pattern."""
     query_file: Callable[[str, Any], str | None] = lambda _location, _options: None
     """``query_file(location, options)``: the ``.sql`` file (relative to ``SourceContext.folder``) whose one SELECT fills the topic; its rows,
     encoded in the table's format, are given to ``fill`` before ``open``. None: there is nothing to run."""

@@ -51,22 +51,21 @@ class Committer:
     def resume(self, committed: Mapping[Partition, Committed | None], deadline_ns: int | None) -> dict[Partition, Resume]:
         """Ask the sinks' records first; a committed offset is only a cache. Raises PositionRefused for a hole or a foreign group."""
         covered = dict(self.covered)
-        recordless = False
         for lane in self._lanes:
             found = lane.call(lambda sink: sink.covered(tuple(committed)), deadline_ns)
-            recordless = recordless or found is None
             if found is not None:
                 merged = SpanSet(covered.get(lane.name, ()))
                 merged.drop(committed)
                 merged.update(found)
                 covered[lane.name] = merged
         self.covered = covered
-        return {partition: self._resume_one(partition, at, recordless=recordless) for partition, at in committed.items()}
+        return {partition: self._resume_one(partition, at) for partition, at in committed.items()}
 
-    def _resume_one(self, partition: Partition, committed: Committed | None, *, recordless: bool) -> Resume:
+    def _resume_one(self, partition: Partition, committed: Committed | None) -> Resume:
         """Minimum over the records of the contiguous covered end; else the group's offset; else the start mode.
 
-        A gating sink that keeps no record has only the committed offset, so that bounds the others (they are cut, it repeats).
+        A gating sink that has no record of this partition (it keeps none, or died before its first one) has only the committed offset to
+        go by, or else the start of the others' records; those are cut, so they get nothing twice.
         """
         ends = {name: end for name, spans in self.covered.items() if (end := spans.contiguous_end(partition)) is not None}
         if committed is not None:
@@ -84,9 +83,12 @@ class Committer:
                 hint="reset the group's offset to the record's end, use another 'properties.group.id', or write the target again with --rewrite",
             )
         self._committed[partition] = committed.offset if committed is not None else -1
-        if recordless:
+        without = [lane.name for lane in self._lanes if lane.name not in ends]
+        if without and committed is not None:
+            return Resume(committed.offset, f"committed offset of the group; sink {without[0]} has no record yet")
+        if without:
             start = min(self.covered[name].ranges(partition)[0][0] for name in ends)
-            return Resume(start if committed is None else committed.offset, "committed offset: one of the gating sinks keeps no record")
+            return Resume(start, f"start of the record of sink {lane}; sink {without[0]} has no record yet")
         if committed is not None and committed.offset < end:
             message = f"{partition}: committed offset {committed.offset} is behind the sinks' record {end}; the record counts"
             self._observer.on(Notice("info", "commit.behind", message))
@@ -133,9 +135,9 @@ class Committer:
         return True
 
     def started(self, positions: Mapping[Partition, int]) -> None:
-        """Partitions start here: there is nothing to commit until they move past it."""
+        """Partitions start here; where a record is ahead of the group's offset, its end is still to be committed."""
         for partition, offset in positions.items():
-            self._committed[partition] = max(offset, self._committed.get(partition, -1)) if partition in self._committed else offset
+            self._committed.setdefault(partition, offset)
 
     def forget(self, partitions: Sequence[Partition]) -> None:
         """Partitions went."""

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from thalweg.arrow.batch import Decoded, RawBatch
     from thalweg.plan.graph import SourceTable
     from thalweg.ports.codec import Decoder
+    from thalweg.ports.schemas import SchemaRegistry
 
 _ROW_FIELD = pa.field(metadata.ROW, pa.int32(), nullable=False)
 
@@ -35,13 +36,18 @@ class Rows:
 class Decoding:
     """Decodes one source table. Used by the worker thread; raises SchemaUnavailable when a registry gives no answer."""
 
-    def __init__(self, table: SourceTable, value: Decoder, key: Decoder | None) -> None:
-        """``table.schema`` is resolved by now."""
+    def __init__(self, table: SourceTable, value: Decoder, key: Decoder | None, *registries: SchemaRegistry) -> None:
+        """``table.schema`` is resolved by now; ``registries`` are what the decoders ask, closed by :meth:`close`."""
         if table.schema is None:
             raise ValueError(f"{table.name} has no schema")
-        self._table, self._value, self._key = table, value, key
+        self._table, self._value, self._key, self._registries = table, value, key, registries
         self.schema = table.schema
         self.row_schema = table.schema.append(_ROW_FIELD)
+
+    def close(self) -> None:
+        """Release the registries' connections."""
+        for asked in self._registries:
+            asked.close()
 
     def relation(self, raw: RawBatch) -> Rows:
         """One row for each record that decodes, in the order of the records."""

@@ -87,6 +87,11 @@ class Epochs:
                 return
             self._observer.on(EpochDone(source, self._number, piece.raw.rows, time.perf_counter() - began))
 
+    def close(self) -> None:
+        """Release what the decoders hold; no epoch comes any more."""
+        for flow in self._flows.values():
+            flow.decoding.close()
+
     # -- the steps
     def _outputs(self, flow: SourceFlow, raw: RawBatch, branches: list[Branch]) -> dict[str, list[pa.RecordBatch]]:
         """Rows for each lane, as its sink wants them."""

@@ -157,6 +157,7 @@ class Pipeline:
         grace = 0.2 if self._aborted.is_set() else machine.drain_deadline_ns / SECOND_NS
         if self._worker.ident:
             self._worker.join(grace)
+        machine.epochs.close()
         for lane in machine.lanes:
             if not lane.close(grace) and not self._aborted.is_set():
                 machine.failure.set(PipelineError(f"sink {lane.name} did not close in time"))

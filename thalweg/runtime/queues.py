@@ -25,7 +25,10 @@ class Closed(Exception):
 
 
 class ByteQueue(Generic[T]):
-    """First in, first out, bounded by the bytes of what it holds; one item always fits, so a large one cannot block for ever."""
+    """First in, first out, bounded by the bytes of what it holds.
+
+    An item goes in while less than the bound is held, so the bound is passed by less than one item and a large item cannot block for ever.
+    """
 
     def __init__(self, stage: str, limit: int, clock: Clock, observer: Observer) -> None:
         """``limit``: bytes; ``stage`` names the queue in pressure events."""
@@ -54,7 +57,7 @@ class ByteQueue(Generic[T]):
     def put(self, item: T, nbytes: int) -> None:
         """Wait for room, then append; raises Closed."""
         with self._changed:
-            while not self._closed and self._items and self._held + nbytes > self.limit:
+            while not self._closed and self._items and self._held >= self.limit:
                 self._changed.wait(0.1)
                 self._gauge.watch(self._held)
             if self._closed:

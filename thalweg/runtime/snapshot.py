@@ -95,13 +95,14 @@ class Look:
         try:
             self._source.open(_Anywhere())
         except BaseException:
-            self._source.close()
+            self.__exit__()
             raise
         return self
 
     def __exit__(self, *_: object) -> None:
         """Disconnect."""
         self._source.close()
+        self._decoding.close()
 
     def left(self) -> int | None:
         """Offsets between here and the end."""

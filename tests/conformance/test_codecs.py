@@ -1,0 +1,113 @@
+"""Every format of every codec below ``thalweg/codecs`` against the suite of ``thalweg.testing.codecs``."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pytest
+
+from thalweg import registry
+from thalweg.testing.codecs import CodecBench, CodecSuite
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+FORMATS = sorted(f for name in registry.names("codecs") for f in registry.load("codecs", name).formats)
+ORDER = {
+    "type": "record", "name": "Order", "fields": [
+        {"name": "id", "type": "long"},
+        {"name": "note", "type": ["null", "string"], "default": None},
+        {"name": "price", "type": {"type": "bytes", "logicalType": "decimal", "precision": 12, "scale": 2}},
+        {"name": "at", "type": {"type": "long", "logicalType": "timestamp-micros"}},
+        {"name": "state", "type": {"type": "enum", "name": "State", "symbols": ["NEW", "PAID"]}},
+        {"name": "lines", "type": {"type": "array", "items": {"type": "record", "name": "Line", "fields": [
+            {"name": "sku", "type": "string"}, {"name": "qty", "type": "int"}]}}},
+        {"name": "tags", "type": {"type": "map", "values": "double"}},
+    ],
+}  # fmt: skip
+DECLARED = pa.schema([
+    pa.field("id", pa.int64()), pa.field("note", pa.string()), pa.field("price", pa.decimal128(12, 2)), pa.field("at", pa.timestamp("us", "UTC")),
+    pa.field("state", pa.string()), pa.field("lines", pa.list_(pa.struct([("sku", pa.string()), ("qty", pa.int32())]))),
+    pa.field("tags", pa.map_(pa.string(), pa.float64())),
+])
+ROWS = [
+    {
+        "id": 2**62, "note": 'Grüße, "x"\n', "price": Decimal("12.30"), "at": dt.datetime(2024, 2, 29, 12, 0, 0, 1, dt.UTC), "state": "PAID",
+        "lines": [{"sku": "a", "qty": 1}, {"sku": "", "qty": -1}], "tags": [("k", 0.1), ("", -0.0)],
+    },
+    {
+        "id": -1, "note": None, "price": Decimal("-0.01"), "at": dt.datetime(1969, 12, 31, 23, 59, 59, 999999, dt.UTC), "state": "NEW",
+        "lines": [], "tags": [],
+    },
+]  # fmt: skip
+
+
+def raw_bench(_folder: Path) -> CodecBench:
+    """Any bytes."""
+    return CodecBench("raw", rows=[{"value": b"\x00\xff"}, {"value": b""}, {"value": b"text"}])
+
+
+def json_bench(_folder: Path) -> CodecBench:
+    """Declared columns."""
+    return CodecBench("json", DECLARED, rows=ROWS)
+
+
+def avro_bench(_folder: Path) -> CodecBench:
+    """Columns from the schema."""
+    return CodecBench("avro", options={"avro.schema": json.dumps(ORDER)}, rows=ROWS)
+
+
+def avro_confluent_bench(folder: Path) -> CodecBench:
+    """The schemas in a folder."""
+    for name in ("7.avsc", "t-value.avsc"):
+        (folder / name).write_text(json.dumps(ORDER))
+    known = registry.load("registries", "static").make(str(folder), {})
+    return CodecBench("avro-confluent", options={"avro-confluent.url": str(folder)}, registry=known, rows=ROWS)
+
+
+BENCHES: dict[str, Callable[[Path], CodecBench]] = {
+    "raw": raw_bench, "json": json_bench, "avro": avro_bench, "avro-confluent": avro_confluent_bench,
+}
+
+
+def test_every_format_has_a_bench() -> None:
+    """A new format is tested the moment it exists."""
+    assert sorted(BENCHES) == FORMATS
+
+
+class TestEveryFormat(CodecSuite):
+    """The suite, over each format."""
+
+    @pytest.fixture(params=FORMATS)
+    def bench(self, request: pytest.FixtureRequest, tmp_path: Path) -> CodecBench:
+        """One format."""
+        return BENCHES[request.param](tmp_path)
+
+
+class TestDeclaredAvro(CodecSuite):
+    """The suite, over declared columns that leave a field out and widen another."""
+
+    @pytest.fixture
+    def bench(self) -> CodecBench:
+        """The reader's columns differ from the schema's."""
+        declared = pa.schema([pa.field("state", pa.string()), pa.field("price", pa.decimal256(50, 4)), pa.field("id", pa.int64())])
+        rows = [{**{n: row[n] for n in declared.names}, "price": row["price"].quantize(Decimal("0.0001"))} for row in ROWS]
+        return _Declared("avro", declared, {"avro.schema": json.dumps(ORDER)}, rows=rows)
+
+
+class _Declared(CodecBench):
+    """Writes whole rows, reads the declared columns."""
+
+    def encoded(self) -> list[bytes]:
+        """All fields, by the schema."""
+        return avro_bench_rows()
+
+
+def avro_bench_rows() -> list[bytes]:
+    """The rows as plain Avro."""
+    return CodecBench("avro", options={"avro.schema": json.dumps(ORDER)}, rows=ROWS).encoded()

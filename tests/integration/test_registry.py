@@ -1,0 +1,96 @@
+"""A schema registry that is away: at the start, in the middle, and for an id that it does not know."""
+
+from __future__ import annotations
+
+import io
+import time
+from typing import TYPE_CHECKING, Any
+
+import fastavro
+import pytest
+
+from tests.integration.conftest import until
+from thalweg.errors import ThalwegError
+from thalweg.model.events import BadRecords, Notice
+from thalweg.testing.registry import TestRegistry
+
+if TYPE_CHECKING:
+    from tests.integration.conftest import Lab
+
+FIRST = {"type": "record", "name": "Order", "fields": [{"name": "id", "type": "long"}, {"name": "country", "type": "string"}]}
+SECOND = {**FIRST, "fields": [*FIRST["fields"], {"name": "note", "type": ["null", "string"], "default": None}]}  # type: ignore[dict-item]
+SQL = """
+SET 'pipeline.name' = '{t}';
+CREATE EXTERNAL TABLE orders (id BIGINT, country STRING) STORED AS MEMORY LOCATION 'memory://{t}-orders'
+OPTIONS ('format' 'avro-confluent', 'avro-confluent.url' '%s', 'avro-confluent.subject' 'orders-value', 'bad_data' 'dlq',
+         'scan.bounded.mode' '%s');
+COPY orders TO 'memory://{t}-out' STORED AS MEMORY;
+COPY dlq.orders TO 'memory://{t}-dead' STORED AS MEMORY;
+"""
+
+
+def framed(schema: dict[str, Any], schema_id: int, **value: object) -> bytes:
+    """Magic byte, id, datum."""
+    out = io.BytesIO()
+    fastavro.schemaless_writer(out, fastavro.parse_schema(schema), value)
+    return b"\x00" + schema_id.to_bytes(4, "big") + out.getvalue()
+
+
+def registered(registry: TestRegistry, schema: dict[str, Any]) -> int:
+    """The id under the subject ``orders-value``."""
+    return registry.add("orders-value", schema).id
+
+
+def test_writer_schemas_may_differ_record_by_record(lab: Lab) -> None:
+    """Each record names its own; the table's columns are the reader's (RG-06)."""
+    with TestRegistry() as registry:
+        one, two = registered(registry, FIRST), registered(registry, SECOND)
+        lab.fill(*(framed(SECOND, two, id=n, country="de", note="x") if n % 2 else framed(FIRST, one, id=n, country="fr") for n in range(10)))
+        lab.run(SQL % (registry.url, "latest-offset"))
+
+    assert lab.column("out", "id") == list(range(10))
+    assert lab.column("out", "country") == ["fr", "de"] * 5
+
+
+def test_an_unknown_id_is_a_dead_letter(lab: Lab) -> None:
+    """A few questions for ten thousand records, the rest comes from the negative cache (RG-05)."""
+    with TestRegistry() as registry:
+        one = registered(registry, FIRST)
+        lab.fill(*(framed(FIRST, 999, id=n, country="de") for n in range(300)), framed(FIRST, one, id=1, country="de"))
+        lab.run(SQL % (registry.url, "latest-offset"), budget__rows="20")
+        asked = sum(n for path, n in registry.calls.items() if "999" in path)
+
+    assert lab.column("out", "id") == [1]
+    assert set(lab.column("dead", "_twg_error_code")) == {"decode.schema_unknown"}
+    assert sum(sum(e.codes.values()) for e in lab.seen.of(BadRecords)) == 300
+    assert asked <= 5
+
+
+def test_a_registry_that_is_away_at_the_start_is_an_error(lab: Lab) -> None:
+    """Clear, with its address, before anything is read."""
+    lab.fill(framed(FIRST, 1, id=1, country="de"))
+    with TestRegistry() as registry:
+        url = registry.url
+
+    with pytest.raises(ThalwegError, match="registry|127.0.0.1"):
+        lab.run(SQL.replace(" (id BIGINT, country STRING)", "") % (url, "latest-offset"))
+    assert lab.rows("out") == []
+
+
+def test_a_registry_that_goes_away_stops_the_flow_and_loses_nothing(lab: Lab) -> None:
+    """No record is bad because of it; when it is back the flow goes on (RG-05)."""
+    with TestRegistry() as registry:
+        one, two = registered(registry, FIRST), registered(registry, SECOND)
+        lab.start(SQL % (registry.url, "unbounded"))
+        lab.fill(framed(FIRST, one, id=1, country="de"))
+        until(lambda: lab.column("out", "id") == [1])
+        registry.fail(*[503] * 1_000)
+        lab.fill(framed(SECOND, two, id=2, country="de", note=None), framed(FIRST, one, id=3, country="de"))
+        until(lambda: any(e.code == "registry.unavailable" for e in lab.seen.of(Notice)), seconds=60)
+        time.sleep(0.3)
+        assert lab.column("out", "id") == [1]
+        registry.mend()
+        until(lambda: lab.column("out", "id") == [1, 2, 3], seconds=60)
+        lab.stop()
+
+    assert lab.rows("dead") == []

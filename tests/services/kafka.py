@@ -1,0 +1,119 @@
+"""Apache Kafka 4.4.0: one KRaft node on loopback, from Maven artifacts, on Java 17."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from typing import TYPE_CHECKING
+
+from confluent_kafka import KafkaException
+from confluent_kafka.admin import AdminClient
+
+from tests.services.process import CACHE, Server, free_ports, maven
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+VERSION = "4.4.0"
+_ARTIFACTS = (
+    ("org.apache.kafka", "kafka_2.13", VERSION),
+    ("org.apache.kafka", "kafka-tools", VERSION),
+    ("org.apache.logging.log4j", "log4j-api", "2.25.3"),
+    ("org.apache.logging.log4j", "log4j-core", "2.25.3"),
+    ("org.apache.logging.log4j", "log4j-slf4j-impl", "2.25.3"),
+)
+_PROPERTIES = """\
+process.roles=broker,controller
+node.id=1
+listeners=PLAINTEXT://127.0.0.1:{port},SASL_PLAINTEXT://127.0.0.1:{sasl},CONTROLLER://127.0.0.1:{controller}
+advertised.listeners=PLAINTEXT://127.0.0.1:{port},SASL_PLAINTEXT://127.0.0.1:{sasl}
+controller.listener.names=CONTROLLER
+inter.broker.listener.name=PLAINTEXT
+listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,SASL_PLAINTEXT:SASL_PLAINTEXT
+sasl.enabled.mechanisms=PLAIN
+listener.name.sasl_plaintext.plain.sasl.jaas.config=org.apache.kafka.common.security.plain.PlainLoginModule required user_alice="wonderland";
+controller.quorum.voters=1@127.0.0.1:{controller}
+log.dirs={folder}/data
+num.partitions=4
+auto.create.topics.enable=false
+offsets.topic.replication.factor=1
+offsets.topic.num.partitions=4
+transaction.state.log.replication.factor=1
+transaction.state.log.min.isr=1
+transaction.state.log.num.partitions=4
+share.coordinator.state.topic.replication.factor=1
+share.coordinator.state.topic.min.isr=1
+group.initial.rebalance.delay.ms=0
+group.min.session.timeout.ms=1000
+group.consumer.min.session.timeout.ms=1000
+group.consumer.session.timeout.ms=6000
+group.consumer.min.heartbeat.interval.ms=500
+group.consumer.heartbeat.interval.ms=1000
+log.cleaner.backoff.ms=200
+log.retention.check.interval.ms=1000
+"""
+
+
+def jars() -> str:
+    """Class path of the broker; fetched once for this user."""
+    folder = CACHE / f"kafka-{VERSION}"
+    dependencies = "".join(
+        f"<dependency><groupId>{g}</groupId><artifactId>{a}</artifactId><version>{v}</version></dependency>" for g, a, v in _ARTIFACTS
+    )
+    pom = (
+        '<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion>'
+        "<groupId>thalweg.tests</groupId><artifactId>kafka</artifactId><version>1</version>"
+        f"<dependencies>{dependencies}</dependencies></project>"
+    )
+    maven(folder, pom, "dependency:copy-dependencies", f"-DoutputDirectory={folder / 'lib'}", "-DincludeScope=runtime")
+    return f"{folder / 'lib'}/*"
+
+
+class KafkaServer(Server):
+    """One broker; ``stop``, ``kill`` and ``start`` keep its data, so that a restart can be tested."""
+
+    sasl_port: int = 0
+
+    def start(self, timeout_s: float = 60) -> None:
+        """Start, and wait until the broker answers."""
+        super().start(timeout_s)
+        admin = AdminClient({"bootstrap.servers": self.address, "log_level": 0})
+        deadline = time.monotonic() + timeout_s
+        while True:
+            try:
+                admin.list_topics(timeout=2)
+            except KafkaException:
+                if time.monotonic() > deadline:
+                    raise
+            else:
+                return
+
+    def restart(self) -> None:
+        """Stop and start."""
+        self.stop()
+        self.start()
+
+
+def make_kafka(folder: Path, *extra: str) -> KafkaServer:
+    """A formatted broker that is not started; ``extra`` lines go to its properties."""
+    folder.mkdir(parents=True, exist_ok=True)
+    classpath = jars()
+    port, sasl, controller = free_ports(3)
+    properties = folder / "server.properties"
+    text = _PROPERTIES.format(port=port, sasl=sasl, controller=controller, folder=folder)
+    properties.write_text(text + "".join(f"{line}\n" for line in extra), encoding="utf-8")
+    tool = ["java", "-XX:TieredStopAtLevel=1", "-cp", classpath, "kafka.tools.StorageTool"]
+    made = subprocess.run([*tool, "random-uuid"], capture_output=True, text=True, check=True, timeout=60)
+    cluster_id = made.stdout.strip().splitlines()[-1]
+    subprocess.run([*tool, "format", "-t", cluster_id, "-c", str(properties)], capture_output=True, check=True, timeout=60)
+    java = ["java", "-Xms256m", "-Xmx512m", "-XX:+UseSerialGC", "-cp", classpath, "kafka.Kafka", str(properties)]
+    server = KafkaServer(java, folder, port)
+    server.sasl_port = sasl
+    return server
+
+
+def start_kafka(folder: Path) -> KafkaServer:
+    """A running broker."""
+    server = make_kafka(folder)
+    server.start()
+    return server

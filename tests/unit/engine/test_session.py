@@ -1,0 +1,127 @@
+"""DataFusion behind one class: names, epochs, errors."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+
+from thalweg.engine.session import Session, quoted
+from thalweg.errors import QueryFailed, QueryRefused
+
+SCHEMA = pa.schema([("a", pa.int64()), ("s", pa.string())])
+
+
+def batch(*rows: int) -> pa.RecordBatch:
+    """Rows of SCHEMA."""
+    return pa.record_batch({"a": pa.array(rows, pa.int64()), "s": [f"x{r}" for r in rows]}, schema=SCHEMA)
+
+
+def values(batches: list[pa.RecordBatch], name: str = "a") -> list[object]:
+    """One column of a result."""
+    return [value for b in batches for value in b.column(b.schema.get_field_index(name)).to_pylist()]
+
+
+def test_a_source_is_a_table() -> None:
+    """CREATE EXTERNAL TABLE of a streaming kind runs through DataFusion, so DESCRIBE works (CRD-03)."""
+    session = Session()
+    session.create_source("KAFKA", "CREATE UNBOUNDED EXTERNAL TABLE orders STORED AS KAFKA LOCATION 'kafka://h/t'", "orders", SCHEMA)
+
+    assert values(session.run("DESCRIBE orders"), "column_name") == ["a", "s"]
+    assert session.schema_of("SELECT a + 1 AS b FROM orders").field("b").type == pa.int64()
+    assert session.names() == ["orders"]
+
+
+def test_epochs_replace_each_other_under_stable_names() -> None:
+    """The same text over the next epoch gives the next rows; empty epochs keep their schema."""
+    session = Session()
+    session.declare("orders", SCHEMA)
+    session.put("orders", [batch(1, 2)], SCHEMA)
+    assert values(session.run("SELECT a FROM orders")) == [1, 2]
+    session.put("orders", [batch(3)], SCHEMA)
+    assert values(session.run("SELECT a FROM orders")) == [3]
+    session.put("orders", [], SCHEMA)
+    assert session.run("SELECT a FROM orders") == []
+    assert session.schema_of("SELECT * FROM orders").names == ["a", "s"]
+
+
+def test_lane_schemas_and_quoted_names() -> None:
+    """``raw.orders`` is a relation in a schema; a dot in a table's own name is not a schema."""
+    session = Session()
+    session.put("raw.orders", [batch(1)], SCHEMA)
+    session.put("My.Table", [batch(2)], SCHEMA)
+
+    assert values(session.run("SELECT a FROM raw.orders")) == [1]
+    assert values(session.run('SELECT a FROM "My.Table"')) == [2]
+    assert quoted('a"b') == '"a""b"'
+    assert session.names() == ["My.Table", "raw.orders"]
+
+    session.drop("My.Table")
+
+    assert session.names() == ["raw.orders"]
+
+
+def test_a_bound_view_is_inlined() -> None:
+    """It gives the rows of the epoch that it was bound in."""
+    session = Session()
+    session.put("orders", [batch(1, 2, 3)], SCHEMA)
+    session.bind("big", "SELECT a FROM orders WHERE a > 1")
+
+    assert values(session.run("SELECT a * 10 AS a FROM big")) == [20, 30]
+
+    session.put("orders", [batch(9)], SCHEMA)
+    session.bind("big", "SELECT a FROM orders WHERE a > 1")
+
+    assert values(session.run("SELECT a FROM big")) == [9]
+
+
+def test_static_tables_are_read_by_datafusion(tmp_path: object) -> None:
+    """A CSV file is a table."""
+    path = f"{tmp_path}/dim.csv"
+    with open(path, "w", encoding="utf-8") as file:  # noqa: PTH123 - a plain string is enough here
+        file.write("k,label\n1,one\n")
+    session = Session()
+    schema = session.create_static(f"CREATE EXTERNAL TABLE dim STORED AS CSV LOCATION '{path}' OPTIONS ('format.has_header' 'true')", "dim")
+
+    assert schema.names == ["k", "label"]
+    assert values(session.run("SELECT label FROM dim"), "label") == ["one"]
+
+
+@pytest.mark.parametrize(
+    ("sql", "says"),
+    [
+        ("SELECT nope FROM orders", "No field named nope"),
+        ("SELECT * FROM missing", "missing"),
+        ("SELEC 1", "SELEC"),
+        ("SELECT abs(s) FROM orders", "abs"),
+    ],
+)
+def test_refusals_are_readable(sql: str, says: str) -> None:
+    """The engine's message without its layers of prefixes."""
+    session = Session()
+    session.declare("orders", SCHEMA)
+
+    with pytest.raises(QueryRefused, match=f"(?i){says}") as caught:
+        session.schema_of(sql)
+    assert not caught.value.message.startswith(("DataFusion error", "Schema error", "Error during planning"))
+
+
+def test_failures_are_readable() -> None:
+    """So are errors while a query runs."""
+    session = Session()
+    session.put("orders", [batch(0)], SCHEMA)
+
+    with pytest.raises(QueryFailed, match=r"^Divide by zero"):
+        session.run("SELECT 1 / a FROM orders")
+
+
+def test_streams_and_functions() -> None:
+    """Results can be taken batch by batch; functions are listed with their kind."""
+    session = Session(batch_rows=2)
+    session.put("orders", [batch(*range(5))], SCHEMA)
+    found = {name: kind for name, kind, _ in session.functions()}
+
+    assert session.stream("SELECT a FROM orders").read_all().num_rows == 5
+    assert found["upper"] == "SCALAR"
+    assert found["sum"] == "AGGREGATE"
+    with pytest.raises(QueryRefused):
+        session.stream("SELECT nope FROM orders")

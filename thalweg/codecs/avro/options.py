@@ -1,0 +1,38 @@
+"""Options of the Avro formats."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from thalweg.model.options import at_least, duration, one_of, option
+
+
+@dataclass(frozen=True, slots=True)
+class AvroOptions:
+    """Where the schemas are and how they become columns."""
+
+    schema: str | None = option("avro.schema", default=None, doc="format `avro`: the schema, as JSON text")
+    schema_file: str | None = option("avro.schema-file", default=None, doc="format `avro`: an `.avsc` file, relative to the pipeline file")
+    url: str | None = option(
+        "avro-confluent.url", default=None,
+        doc="the schema registry; a path or `file:` URL names a folder with `<id>.avsc` and `<subject>.avsc` files",
+    )
+    subject: str | None = option(
+        "avro-confluent.subject", default=None, doc="subject whose newest schema gives the columns; by default `<topic>-value` or `<topic>-key`"
+    )
+    reader_schema: str | None = option(
+        "avro-confluent.schema", default=None, doc="reader's schema as JSON text, instead of the subject's newest"
+    )
+    user_info: str | None = option("avro-confluent.basic-auth.user-info", default=None, doc="`user:password` for the registry", secret=True)
+    bearer_token: str | None = option("avro-confluent.bearer-auth.token", default=None, doc="bearer token for the registry", secret=True)
+    ca_file: str | None = option("avro-confluent.ssl.ca.location", default=None, doc="PEM file with the authorities to trust")
+    certificate_file: str | None = option("avro-confluent.ssl.certificate.location", default=None, doc="PEM file with the client's certificate")
+    key_file: str | None = option("avro-confluent.ssl.key.location", default=None, doc="PEM file with the client's key")
+    timeout_ns: int = option("avro-confluent.timeout", at_least(1, duration), default=10_000_000_000, doc="longest wait for one answer")
+    union: str = option(
+        "avro.union", one_of("dense", "struct"), default="dense",
+        doc="what a union of several types becomes: an Arrow dense union, or a struct with one nullable field a branch",
+    )
+    max_depth: int = option(
+        "decode.max_depth", at_least(1), default=24, doc="records inside records that become columns; what lies deeper becomes JSON text"
+    )

@@ -1,0 +1,104 @@
+"""One side of a table's records (value or key): its codec, what is declared of it, and its schema."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from thalweg.errors import MissingExtra, UserError
+from thalweg.plan import binding, formats
+from thalweg.plan.binding import Reader, TableOptions
+from thalweg.plan.graph import PayloadFormat
+from thalweg.ports.codec import DecodeRequest
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from thalweg.dialect.tree import CreateTable
+    from thalweg.plan.columns import Columns
+    from thalweg.plan.draft import Draft
+    from thalweg.ports.codec import CodecPlugin
+    from thalweg.ports.source import SourcePlugin
+
+_EXAMPLE = "add OPTIONS ('format' 'json') and a column list, or 'avro-confluent' with 'avro-confluent.url', or 'raw'"
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """The codec of one side with its options."""
+
+    format: str
+    codec: CodecPlugin
+    reader: Reader
+    options: Any
+    """The codec's own options dataclass, None when they have errors."""
+    is_key: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """Everything that was read of one table before its schema is asked for."""
+
+    table: CreateTable
+    plugin: SourcePlugin
+    own: Any
+    """The source plug-in's options dataclass."""
+    general: TableOptions
+    columns: Columns
+    sides: tuple[Side, ...]
+    """Value, then perhaps key."""
+
+
+def find_side(draft: Draft, table: CreateTable, *, is_key: bool) -> Side | None:
+    """The codec that the table's options name; None without one, which is an error for the value."""
+    keys = ("key.format",) if is_key else ("format", "value.format")
+    found = [option for option in table.options if option.key in keys]
+    place = (table.name.start, len(str(table.name)))
+    if not found:
+        if not is_key:
+            draft.fail(f"table {table.name} has no 'format': how its payloads become columns is not known", *place, _EXAMPLE)
+        return None
+    if len(found) > 1:
+        draft.fail("'format' and 'value.format' are two names of one option", found[1].start, len(found[1].key) + 2, "keep one of them")
+    option = found[0]
+    try:
+        plugin = formats.codec(option.value)
+    except (UserError, MissingExtra) as e:
+        draft.fail(e.message, option.value_start, len(option.value) + 2, e.hint)
+        return None
+    reader = Reader(plugin.options, ("key.",) if is_key else ("", "value."))
+    return Side(option.value, plugin, reader, binding.read(draft, table.options, reader, place), is_key)
+
+
+def resolve(draft: Draft, bound: Bound, side: Side, declared: pa.Schema | None) -> tuple[PayloadFormat, pa.Schema | None] | None:
+    """One side with everything its codec needs, and its columns; None when it is refused, which is noted."""
+    table = bound.table
+    topics = bound.plugin.topics(table.location.value, bound.own)
+    request = DecodeRequest(
+        format=side.format, declared=declared, options=side.options, topic=topics[0] if len(topics) == 1 else None,
+        metadata_prefix=draft.prefix, is_key=side.is_key,
+    )  # fmt: skip
+    try:
+        found = formats.located(side.codec.registry(request), draft.request.base)
+        payload = PayloadFormat(side.codec, request, found, formats.registry_options(side.format, side.reader.values(table.options)))
+        return payload, formats.resolve(payload, connect=draft.request.connect)
+    except UserError as e:
+        _refuse(draft, table, side, e)
+        return None
+
+
+def _refuse(draft: Draft, table: CreateTable, side: Side, error: UserError) -> None:
+    """The codec's refusal, at the column or option that it names, or at the table."""
+    message = f"'key.format': {error.message}" if side.is_key else error.message
+    for column in table.columns:
+        if error.where == column.name or f"'{column.name}'" in error.message or f"column {column.name} " in error.message:
+            draft.fail(message, column.start, len(column.name), error.hint)
+            return
+    hint = error.hint or ("options of the key's format begin with 'key.'" if side.is_key else None)
+    for key in re.findall(r"'([^']+)'", error.message):
+        place = None if key.endswith("format") else side.reader.place(table.options, key)
+        if place is not None:
+            draft.fail(message, place.value_start, len(place.value) + 2, hint)
+            return
+    draft.fail(message, table.name.start, len(str(table.name)), hint)

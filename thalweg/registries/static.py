@@ -1,0 +1,96 @@
+"""A registry in a folder: ``<id>.avsc``, ``<guid>.avsc`` and ``<subject>.avsc``; or one file, which answers for every subject."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from thalweg.errors import SchemaUnavailable, SchemaUnknown
+from thalweg.ports.schemas import RegisteredSchema, RegistryPlugin, SchemaRegistry
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_KINDS: Final = {".avsc": "AVRO", ".json": "JSON", ".proto": "PROTOBUF"}
+_MAX_BYTES: Final = 16 << 20
+
+
+class _StaticRegistry(SchemaRegistry):
+    """Reads each file once."""
+
+    def __init__(self, path: Path) -> None:
+        """Look at nothing yet."""
+        self._path = path
+        self._known: dict[str, RegisteredSchema] = {}
+
+    def by_id(self, schema_id: int | str) -> RegisteredSchema:
+        """The schema in ``<id>.avsc``."""
+        return self._found(str(schema_id), schema_id)
+
+    def latest(self, subject: str) -> RegisteredSchema:
+        """The schema in ``<subject>.avsc``, with the number of the file that holds the same one, where there is one."""
+        found = self._found(subject, subject)
+        return RegisteredSchema(self._number(found), found.kind, found.text) if self._path.is_dir() else found
+
+    def register(self, subject: str, schema: RegisteredSchema) -> int:
+        """The number of the file that holds this schema; files are not written."""
+        number = self._number(schema)
+        if isinstance(number, int):
+            return number
+        message = f"no file with a number in {self._path} holds the schema of '{subject}'"
+        raise SchemaUnknown(message, hint=f"copy it to {self._path / '1.avsc'}")
+
+    def close(self) -> None:
+        """Nothing is held open."""
+
+    def _found(self, stem: str, schema_id: int | str) -> RegisteredSchema:
+        """A file by its stem; a registry of one file has only that."""
+        if stem not in self._known:
+            self._known[stem] = self._read(self._file(stem), schema_id)
+        return self._known[stem]
+
+    def _file(self, stem: str) -> Path:
+        """The file of a stem."""
+        if not self._path.exists():
+            raise SchemaUnavailable(f"there is no schema file or folder {self._path}")
+        if not self._path.is_dir():
+            return self._path
+        for suffix in _KINDS:
+            file = self._path / f"{stem}{suffix}"
+            if file.name == stem + suffix and "/" not in stem and file.is_file():
+                return file
+        raise SchemaUnknown(f"there is no {stem}.avsc in {self._path}")
+
+    def _read(self, file: Path, schema_id: int | str) -> RegisteredSchema:
+        """The text of a file."""
+        try:
+            if file.stat().st_size > _MAX_BYTES:
+                raise SchemaUnknown(f"{file} is larger than {_MAX_BYTES} bytes")
+            return RegisteredSchema(schema_id, _KINDS.get(file.suffix, "AVRO"), file.read_text(encoding="utf-8-sig"))
+        except (OSError, UnicodeDecodeError) as e:
+            raise SchemaUnavailable(f"{file} cannot be read: {e}") from None
+
+    def _number(self, schema: RegisteredSchema) -> int | str:
+        """The lowest number whose file holds the same schema; else the schema's own id."""
+        numbers = sorted(int(f.stem) for f in self._path.glob("*.*") if f.suffix in _KINDS and f.stem.isdigit())
+        for number in numbers:
+            if _same(self.by_id(number).text, schema.text):
+                return number
+        return schema.id
+
+
+def _same(left: str, right: str) -> bool:
+    """Whether two texts are the same JSON, or the same text."""
+    try:
+        return bool(json.loads(left) == json.loads(right))
+    except json.JSONDecodeError:
+        return left == right
+
+
+def _make(url: str, options: Mapping[str, str]) -> SchemaRegistry:  # noqa: ARG001 - a folder takes no options
+    """A registry over a path."""
+    return _StaticRegistry(Path(url))
+
+
+PLUGIN = RegistryPlugin(make=_make, local=True)

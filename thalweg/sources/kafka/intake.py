@@ -1,0 +1,152 @@
+"""Takes messages from the client into the buffer: budgets, bounded ends, stale messages, long stalls."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, cast
+
+from confluent_kafka import KafkaError, KafkaException, TopicPartition
+
+from thalweg.sources.kafka.reader import next_offsets, partition_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from confluent_kafka import Consumer, Message
+
+    from thalweg.model.clock import Clock
+    from thalweg.ports.source import Budget
+    from thalweg.sources.kafka.assignment import Assignment
+    from thalweg.sources.kafka.reader import Buffer, Fault, Key, Record
+
+_EOF: Final = KafkaError._PARTITION_EOF  # noqa: SLF001 - the client's public name for it
+_SLICE_NS: Final = 50_000_000
+"""Longest wait in the client at a stretch, so that ends and callbacks are noticed."""
+_FIRST_ASK: Final = 1_024
+_MOST: Final = 200_000
+STALL_NS: Final = 5_000_000_000
+"""A stall that lasts longer pauses the partitions; pausing throws the client's prefetch away, so a short one does not."""
+
+
+class Intake:
+    """The way from the client's queue to the buffer; used by the reader thread only."""
+
+    def __init__(self, consumer: Consumer, assignment: Assignment, buffer: Buffer, clock: Clock) -> None:
+        """Take from ``consumer`` what belongs to ``assignment``."""
+        self._consumer = consumer
+        self._assignment = assignment
+        self._buffer = buffer
+        self._clock = clock
+        self._mean_bytes = 0.0
+        self._misplaced: set[Key] = set()
+        self._paused: set[Key] = set()
+        self._stalled_ns: int | None = None
+        self._taken: dict[Key, int] = {}
+
+    def fill(self, budget: Budget) -> list[Fault]:
+        """Fill the buffer up to the budget, waiting at most its age; returns early at a fault, a rebalance or the bounded end."""
+        self._wake()
+        deadline = self._clock.monotonic_ns() + budget.age_ns
+        faults: list[Fault] = []
+        while not faults and self._buffer.rows < budget.rows and self._buffer.nbytes < budget.nbytes and not self._complete():
+            left = deadline - self._clock.monotonic_ns()
+            faults = self._consume(self._wanted(budget), max(min(left, _SLICE_NS), 0) / 1e9)
+            if left <= 0 or self._assignment.turned or self._assignment.failure is not None:
+                break
+        return faults
+
+    def touch(self) -> list[Fault]:
+        """Let the client run its callbacks while nothing can be taken."""
+        now = self._clock.monotonic_ns()
+        if self._stalled_ns is None:
+            self._stalled_ns = now
+        elif now - self._stalled_ns > STALL_NS:
+            self._pause(self._assignment.next.keys() - self._paused)
+        return self._consume(1, 0.0)
+
+    def place(self, key: Key, offset: int) -> None:
+        """Fetch a held partition from ``offset`` on; what was taken of it is thrown away."""
+        self._buffer.drop({key})
+        self._taken.pop(key, None)
+        if key in self._paused and self._stalled_ns is None:
+            self._consumer.resume([TopicPartition(*key)])
+            self._paused.discard(key)
+        try:
+            self._consumer.seek(TopicPartition(*key, offset))
+            self._misplaced.discard(key)
+        except KafkaException:
+            # The partition was assigned a moment ago and is not fetched yet: its messages are refused until this works.
+            self._misplaced.add(key)
+
+    def _wake(self) -> None:
+        """End a stall, and put partitions right that could not be put right before."""
+        self._stalled_ns = None
+        self._paused &= self._assignment.next.keys()
+        resumed = [key for key in self._paused if not self._ended(key)]
+        if resumed:
+            self._consumer.resume([TopicPartition(*key) for key in resumed])
+            self._paused.difference_update(resumed)
+        self._misplaced &= self._assignment.next.keys()
+        for key in list(self._misplaced):
+            self.place(key, self._assignment.next[key])
+
+    def _wanted(self, budget: Budget) -> int:
+        """How many messages to ask for."""
+        rows = budget.rows - self._buffer.rows
+        by_bytes = _FIRST_ASK if not self._mean_bytes else int((budget.nbytes - self._buffer.nbytes) / self._mean_bytes) + 1
+        return max(1, min(rows, by_bytes, _MOST))
+
+    def _consume(self, count: int, seconds: float) -> list[Fault]:
+        """One call to the client, callbacks included."""
+        try:
+            messages: list[Message] = self._consumer.consume(count, seconds)
+        except BaseException:
+            # Messages that the client had in its hands are lost with the exception: fetch them again.
+            self._misplaced |= self._assignment.next.keys()
+            raise
+        if not messages:
+            return []
+        messages = self._fresh(messages)
+        faults = self._buffer.add(messages, self._clock.now_ns() // 1_000, _EOF)
+        if self._buffer.rows:
+            mean = self._buffer.nbytes / self._buffer.rows
+            self._mean_bytes = mean if not self._mean_bytes else (self._mean_bytes + mean) / 2
+        if self._assignment.ends is not None:
+            self._cut(cast("list[Record]", [m for m in messages if m.error() is None]))
+        return faults
+
+    def _fresh(self, messages: list[Message]) -> list[Message]:
+        """Without messages of partitions that went during this call or that wait to be put right."""
+        stale = self._assignment.turned | self._misplaced
+        if not stale:
+            return messages
+        # A partition that went and came back within one call may have messages of both times: fetch it again from the start.
+        self._misplaced |= self._assignment.turned & self._assignment.next.keys()
+        held = self._assignment.next.keys() - stale
+        return [m for m in messages if partition_of(m) in held or ((error := m.error()) is not None and error.code() != _EOF)]
+
+    def _cut(self, messages: list[Record]) -> None:
+        """Note how far a bounded run has come; nothing behind its ends is kept."""
+        ends = self._assignment.ends or {}
+        self._taken.update(next_offsets(messages))
+        self._taken.update(self._buffer.ends)
+        over = {key: ends[key] for key, offset in self._taken.items() if offset > ends[key]}
+        if over:
+            self._buffer.keep(lambda m: m.offset() < ends[m.topic(), m.partition()])
+            self._taken.update(over)
+        self._pause(key for key in self._taken if key not in self._paused and self._ended(key))
+
+    def _ended(self, key: Key) -> bool:
+        """Whether everything up to the bounded end of a partition was taken."""
+        ends = self._assignment.ends
+        return ends is not None and max(self._taken.get(key, 0), self._assignment.next.get(key, 0)) >= ends[key]
+
+    def _complete(self) -> bool:
+        """Whether a bounded run has taken everything."""
+        return self._assignment.ends is not None and all(self._ended(key) for key in self._assignment.next)
+
+    def _pause(self, keys: Iterable[Key]) -> None:
+        """Stop fetching partitions."""
+        found = list(keys)
+        if found:
+            self._consumer.pause([TopicPartition(*key) for key in found])
+            self._paused.update(found)

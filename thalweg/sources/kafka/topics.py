@@ -1,0 +1,99 @@
+"""Which topics and partitions there are, and what the cluster calls them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from confluent_kafka import KafkaException, TopicCollection
+from confluent_kafka.admin import AdminClient
+
+from thalweg.errors import SourceFailed
+from thalweg.model.events import Notice
+from thalweg.model.position import TopicIdentity
+from thalweg.sources.kafka.client import ClientLog, admin_settings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping
+
+    from confluent_kafka import Consumer
+
+    from thalweg.model.events import Observer
+    from thalweg.sources.kafka.faults import Patience
+    from thalweg.sources.kafka.options import Place
+    from thalweg.sources.kafka.reader import Key
+
+_MOCK: Final = "mockCluster"
+"""How the client library's mock cluster names itself."""
+
+
+class Topics:
+    """The cluster's view of the topics of one source."""
+
+    def __init__(self, consumer: Consumer, place: Place, conf: Mapping[str, str], patience: Patience, observer: Observer) -> None:
+        """Nothing is asked yet."""
+        self._consumer = consumer
+        self._place = place
+        self._conf = conf
+        self._patience = patience
+        self._observer = observer
+        self._identities: dict[str, TopicIdentity] = {}
+        self._cluster = ""
+
+    def find(self, check: Callable[[], None]) -> list[Key]:
+        """Every partition that is to be read; raises SourceFailed when a broker or a topic is not there."""
+        where, found = str(self._place), []
+        what = "the brokers do not answer"
+        if self._place.pattern is not None:
+            metadata = self._patience.ask(what, lambda s: self._consumer.list_topics(timeout=s), check)
+            found = [t for name, t in sorted(metadata.topics.items()) if self._place.matches(name) and not name.startswith("__")]
+        for topic in self._place.topics:
+            metadata = self._patience.ask(what, self._lister(topic), check)
+            found.append(metadata.topics[topic])
+        for topic in found:
+            if topic.error is not None:
+                hint = "create it, or correct its name" if topic.error.name() == "UNKNOWN_TOPIC_OR_PART" else None
+                raise SourceFailed(f"topic {topic.topic!r}: {topic.error.str()} ({topic.error.name()})", where=where, hint=hint)
+        self._cluster = metadata.cluster_id or str(self._place.servers)
+        return [(topic.topic, index) for topic in found for index in sorted(topic.partitions)]
+
+    def _lister(self, topic: str) -> Callable[[float], Any]:
+        """Asks for the metadata of one topic."""
+        return lambda seconds: self._consumer.list_topics(topic, timeout=seconds)
+
+    def exists(self, topic: str) -> bool:
+        """Whether the cluster still has the topic."""
+        metadata = self._patience.ask(f"topic {topic!r} cannot be looked up", self._lister(topic))
+        found = metadata.topics.get(topic)
+        return found is not None and (found.error is None or found.error.name() != "UNKNOWN_TOPIC_OR_PART")
+
+    def identity(self, topic: str) -> TopicIdentity:
+        """Cluster id and topic id, from memory; :meth:`identify` asked before."""
+        return self._identities[topic]
+
+    def identify(self, topics: Collection[str]) -> None:
+        """Ask for the ids of these topics; a cluster that gives no topic ids gets the name in their place, said once."""
+        ids = self._topic_ids(sorted(set(topics)))
+        if not ids and topics and not self._identities:
+            message = f"{self._place.servers} gives no topic ids: a topic that is deleted and created again looks like the same topic"
+            self._observer.on(Notice("info", "kafka.no_topic_id", message))
+        for topic in topics:
+            self._identities[topic] = TopicIdentity(self._cluster, ids.get(topic, f"name:{topic}"))
+
+    def _topic_ids(self, topics: list[str]) -> dict[str, str]:
+        """Topic ids as the cluster gives them; empty where it has none to give."""
+        if self._cluster.startswith(_MOCK):
+            return {}  # it never answers this question
+        conf: dict[str, Any] = {**admin_settings(self._conf), "logger": ClientLog(self._observer, self._conf)}
+        admin = AdminClient(conf)
+
+        def call(seconds: float) -> dict[str, str]:
+            answers = admin.describe_topics(TopicCollection(topics), request_timeout=seconds)
+            try:
+                return {name: str(answer.result(seconds + 1).topic_id) for name, answer in answers.items()}
+            except KafkaException as e:
+                if e.args[0].name() in {"UNSUPPORTED_VERSION", "_UNSUPPORTED_FEATURE"}:
+                    return {}
+                raise
+
+        found = self._patience.ask("the topics' ids cannot be read", call)
+        return {name: topic_id for name, topic_id in found.items() if topic_id.strip("A")}
