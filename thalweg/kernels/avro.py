@@ -29,7 +29,6 @@ from thalweg.kernels.program import (
     P_MASK,
     P_OFFS,
     P_VALID,
-    RANGE,
     SLOW,
     SYMBOL,
     TRAILING,
@@ -143,7 +142,7 @@ def datum(
             if op == op_.LONG:
                 h64[U(prog[U(b + P_DATA)] + s)] = v
             elif op == op_.INT:
-                code = np.int64(RANGE if v < INT_LOW or v > INT_HIGH else OK)
+                code = np.int64(MALFORMED if v < INT_LOW or v > INT_HIGH else OK)
                 h32[U(prog[U(b + P_DATA)] + s)] = np.int32(v)
             elif op == op_.NULLABLE:
                 if v == prog[U(b + P_ARG)]:

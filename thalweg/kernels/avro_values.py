@@ -9,8 +9,8 @@ import numpy as np
 
 from thalweg.kernels import avro_ops as op_
 from thalweg.kernels.jit import apart, inline
-from thalweg.kernels.memory import U, copy, ld32, rd, unzigzag, varint
-from thalweg.kernels.program import MALFORMED, P_ARG, P_DATA, P_MASK, P_OP, RANGE, TEXT
+from thalweg.kernels.memory import U, copy, ld32, rd, unzigzag, utf8_fault, varint
+from thalweg.kernels.program import MALFORMED, P_ARG, P_DATA, P_MASK, P_OP, RANGE, TEXT, UTF8
 
 if TYPE_CHECKING:
     from thalweg.kernels.memory import Bytes, Doubles, Floats, Int, Longs, Words
@@ -133,21 +133,26 @@ def uuid_text(src: Bytes, p: Int, end: Int, h8: Bytes, to: Int) -> Int:
     n = unzigzag(n)
     if n < 0 or n > end - p:
         return np.int64(-MALFORMED)
-    if n != UUID_SIZE:
-        return np.int64(-TEXT)
-    q = p
+    if n != UUID_SIZE or not uuid_bytes(src, p, h8, to):
+        return np.int64(-UTF8 if utf8_fault(src, p, p + n) >= 0 else -TEXT)
+    return p + n
+
+
+@inline
+def uuid_bytes(src: Bytes, q: Int, h8: Bytes, to: Int) -> bool:
+    """The 36 characters at ``q`` as 16 bytes; False where they are no UUID."""
     for j in range(16):
         if j in (4, 6, 8, 10):
             if rd(src, q) != 45:
-                return np.int64(-TEXT)
+                return False
             q += 1
         high = hex_digit(rd(src, q))
         low = hex_digit(rd(src, q + 1))
         if high < 0 or low < 0:
-            return np.int64(-TEXT)
+            return False
         h8[U(to + j)] = np.uint8(high << 4 | low)
         q += 2
-    return q
+    return True
 
 
 @inline

@@ -116,6 +116,8 @@ class Emitter:
         if target.slots.number < 0:
             self.skip(writer, exact=True)
             return
+        if target.slots.valid:
+            self._valid(target.slots)
         self._deeper(1)
         self._row(op.MARK)
         self.skip(writer, exact=True)

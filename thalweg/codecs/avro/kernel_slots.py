@@ -64,7 +64,7 @@ class Columns:
     def target(self, writers: Sequence[Node], reader: Node, column: pa.Field, *, nullable: bool = False) -> Target:
         """Where what any of ``writers`` wrote goes; ``nullable``: the slot itself can be NULL. Raises Incompatible or SchemaError."""
         if (column.metadata or {}).get(TYPE_KEY) == b"json":
-            return self._text(writers, reader, column)
+            return self._text(writers, reader, column, nullable=nullable)
         flat = [b for w in writers for b in (w.branches if w.kind == "union" else (w,))]
         if reader.kind == "union":
             return self._union(flat, reader, column, nullable=nullable)
@@ -79,9 +79,9 @@ class Columns:
         """The target of whole rows."""
         return self.target(writers, reader, column)
 
-    def _text(self, writers: Sequence[Node], reader: Node, column: pa.Field) -> Target:
+    def _text(self, writers: Sequence[Node], reader: Node, column: pa.Field, *, nullable: bool) -> Target:
         """The bytes as they are, written as JSON when the batch is done."""
-        slots = Slots(pa.binary(), valid=False)
+        slots = Slots(pa.binary(), valid=nullable)
         author = writers[0] if len(writers) == 1 else None
         if author is not None:
             read = Resolver(declared=True).read(author, author, column)
