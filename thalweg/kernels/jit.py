@@ -48,6 +48,11 @@ def inline(function: F) -> F:
     return cast("F", numba.njit(forceinline=True, **_INNER)(function))
 
 
+def merged(function: F) -> F:
+    """A part of one kernel's loop, for reading only: Numba puts it into its only caller before anything is compiled. Not for Python."""
+    return cast("F", numba.njit(inline="always", **_INNER)(function))
+
+
 def apart(function: F) -> F:
     """A larger function for rare work: kernels call it, so that their own loops stay small. Not for Python, as :func:`inline`."""
     return cast("F", numba.njit(**_INNER)(function))
