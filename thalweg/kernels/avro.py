@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from thalweg.kernels import avro_ops as op_
+from thalweg.kernels.avro_glide import glide
 from thalweg.kernels.avro_values import INT_HIGH, INT_LOW, value
 from thalweg.kernels.columns import nulls, room
 from thalweg.kernels.jit import apart, inline, kernel
@@ -88,7 +89,7 @@ def decode(
         else:
             codes[U(i)] = np.uint8(code)
             faults[U(i * op_.FAULT + op_.F_WHERE)] = where - offs[U(i)]
-            faults[U(i * op_.FAULT + op_.F_OP)] = pc
+            faults[U(i * op_.FAULT + op_.F_OP)] = pc // WORDS
             faults[U(i * op_.FAULT + op_.F_DETAIL)] = detail
             if code != NULL_ROW and p <= end:
                 for j in range(counters.shape[0]):
@@ -112,13 +113,14 @@ def block(src: Bytes, p: Int, end: Int, count: Int) -> tuple[Int, Int, Int]:
 
 
 @inline
-def claim(count: Int, left: Int, least: Int, empties: Int) -> tuple[Int, Int]:
-    """``(code, items of no bytes so far)`` for a block of ``count`` items of ``least`` bytes or more, with ``left`` bytes to come."""
+def claim(count: Int, left: Int, least: Int, stack: Longs) -> Int:
+    """Code for a block of ``count`` items of ``least`` bytes or more, with ``left`` bytes to come."""
     if least != 0:
-        return np.int64(MALFORMED if count > left or count * least > left else OK), empties
-    if count > op_.MAX_EMPTY_ITEMS or count + empties > op_.MAX_EMPTY_ITEMS:
-        return np.int64(LIMIT), empties
-    return np.int64(OK), empties + count
+        return np.int64(MALFORMED if count > left or count * least > left else OK)
+    if count > op_.MAX_EMPTY_ITEMS or count + stack[op_.R_EMPTIES] > op_.MAX_EMPTY_ITEMS:
+        return np.int64(LIMIT)
+    stack[op_.R_EMPTIES] += count
+    return np.int64(OK)
 
 
 @inline
@@ -126,18 +128,18 @@ def datum(
     src: Bytes, p: Int, end: Int, k: Int, prog: Longs, aux: Longs, cols: Longs, counters: Longs, stack: Longs,
     seen: Words, h8: Bytes, h32: Words, h64: Longs, f32: Floats, f64: Doubles,
 ) -> tuple[Int, Int, Int, Int]:  # fmt: skip
-    """Reads ``src[p:end]`` into slot ``k`` of the row's columns: ``(code, position, program row, branch or symbol)``."""
-    pc, sp, empties, calls, v = np.int64(0), np.int64(0), np.int64(0), np.int64(0), np.int64(0)
+    """Reads ``src[p:end]`` into slot ``k`` of the row's columns: ``(code, position, word of the program, branch or symbol)``."""
+    b = np.int64(0)
+    stack[op_.R_TOP], stack[op_.R_EMPTIES], stack[op_.R_CALLS] = op_.FIRST_FRAME, 0, 0
     while True:
-        b = pc * WORDS
-        op = prog[U(b)]
+        p, b, k = glide(src, p, end, b, k, prog, stack, h8, h32, h64)
+        op = prog[U(b)] & op_.OPS
         s = k & prog[U(b + P_MASK)]
-        code = np.int64(OK)
-        q = p
+        code, q, v = np.int64(OK), p, np.int64(0)
         if op <= op_.LAST_VARINT:
             v, p = varint(src, p, end)
             if p < 0:
-                return np.int64(MALFORMED), q, pc, v
+                return np.int64(MALFORMED), q, b, v
             v = unzigzag(v)
             if op == op_.LONG:
                 h64[U(prog[U(b + P_DATA)] + s)] = v
@@ -145,47 +147,47 @@ def datum(
                 code = np.int64(MALFORMED if v < INT_LOW or v > INT_HIGH else OK)
                 h32[U(prog[U(b + P_DATA)] + s)] = np.int32(v)
             elif op == op_.NULLABLE:
-                if v == prog[U(b + P_ARG)]:
+                if v == prog[U(b + P_ARG)] & 1:
                     if prog[U(b + P_COLUMN)] >= 0:
-                        nulls(cols, prog[U(b + P_COLUMN)], k, h8, h32, h64, counters, stack, sp)
-                    pc = prog[U(b + P_JUMP)]
+                        nulls(cols, prog[U(b + P_COLUMN)], k, h8, h32, h64, counters, stack, stack[op_.R_TOP])
+                    b = prog[U(b + P_JUMP)]
                     continue
                 h8[U(prog[U(b + P_VALID)] + s)] = 1
-                code = np.int64(OK if v == 1 - prog[U(b + P_ARG)] else BRANCH)
+                code = np.int64(OK if v == 1 - (prog[U(b + P_ARG)] & 1) else BRANCH)
             elif op == op_.ENUM:
                 code = np.int64(OK if 0 <= v < prog[U(b + P_ARG)] else SYMBOL)
                 h32[U(prog[U(b + P_DATA)] + s)] = np.int32(v)
-            elif op <= op_.BYTES:
+            elif op == op_.TEXT:
                 code, p = text(src, p, end, v, prog, b, s, h8, h32)
             elif op == op_.LIST:
-                code, p, pc, sp, k, empties = list_begin(src, p, end, v, k, prog, b, pc, sp, empties, stack, h32)
+                code, p, b, k = list_begin(src, p, end, v, k, prog, b, stack, h32)
                 if code == OK:
                     continue
             else:
-                code, pc = choice(v, prog, b, pc, s, aux, h32)
+                code, b = choice(v, prog, b, s, aux, h32)
         elif op == op_.DOUBLE:
             if end - p < 8:
-                return np.int64(MALFORMED), q, pc, v
+                return np.int64(MALFORMED), q, b, v
             h64[U(prog[U(b + P_DATA)] + s)] = np.int64(ld64(src, p))
             p += 8
         elif op == op_.LIST_END or op == op_.MAP_END:
-            code, p, pc, sp, k, empties = list_next(src, p, end, k, prog, b, pc, sp, empties, stack, cols, seen, h8, h32)
+            code, p, b, k = list_next(src, p, end, k, prog, b, stack, cols, seen, h8, h32)
             if code == OK:
                 continue
         elif op <= op_.BOOLEAN:
             code, p = short_value(src, p, end, op, prog[U(b + P_DATA)] + s, h8, h32)
         elif op < op_.FIXED:
             if op == op_.END:
-                return np.int64(OK if p == end else TRAILING), q, pc, v
-            code, pc, sp, k, calls = flow(op, src, p, k, s, prog, b, pc, sp, calls, cols, counters, stack, h8, h32, h64)
+                return np.int64(OK if p == end else TRAILING), q, b, v
+            code, b, k = flow(op, src, p, k, s, prog, b, cols, counters, stack, h8, h32, h64)
             if code == OK:
                 continue
         else:
             p = value(src, p, end, k, prog, b, aux, h8, h32, h64, f32, f64)
             code = np.int64(-p if p < 0 else OK)
         if code != OK:
-            return code, q, pc, v
-        pc += 1
+            return code, q, b, v
+        b += WORDS
 
 
 @inline
@@ -200,7 +202,7 @@ def text(src: Bytes, p: Int, end: Int, n: Int, prog: Longs, b: Int, s: Int, h8: 
         h32[U(o + 1)] = np.int32(at + n)
     else:
         high = high_bits(src, p, n)
-    if high != U(0) and prog[U(b)] == op_.TEXT and utf8_fault(src, p, p + n) >= 0:
+    if high & U(prog[U(b + P_ARG)]) != U(0) and utf8_fault(src, p, p + n) >= 0:
         return np.int64(UTF8), p
     return np.int64(OK), p + n
 
@@ -220,84 +222,85 @@ def short_value(src: Bytes, p: Int, end: Int, op: Int, to: Int, h8: Bytes, h32: 
 
 
 @inline
-def choice(v: Int, prog: Longs, b: Int, pc: Int, s: Int, aux: Longs, h32: Words) -> tuple[Int, Int]:
-    """A branch of a union, or a symbol that the reader numbers in its own way: ``(code, program row before the next)``."""
+def choice(v: Int, prog: Longs, b: Int, s: Int, aux: Longs, h32: Words) -> tuple[Int, Int]:
+    """A branch of a union, or a symbol that the reader numbers in its own way: ``(code, word before the next op)``."""
     arg = prog[U(b + P_ARG)]
     known = 0 <= v < aux[U(arg)]
-    if prog[U(b)] == op_.BRANCHES:
-        return (np.int64(OK), aux[U(arg + 1 + v)] - 1) if known else (np.int64(BRANCH), pc)
+    if prog[U(b)] & op_.OPS == op_.BRANCHES:
+        return (np.int64(OK), aux[U(arg + 1 + v)] - WORDS) if known else (np.int64(BRANCH), b)
     if not known:
-        return np.int64(SYMBOL), pc
+        return np.int64(SYMBOL), b
     h32[U(prog[U(b + P_DATA)] + s)] = np.int32(aux[U(arg + 1 + v)])
-    return np.int64(OK if aux[U(arg + 1 + v)] >= 0 else TYPE), pc
+    return np.int64(OK if aux[U(arg + 1 + v)] >= 0 else TYPE), b
 
 
 @inline
 def list_begin(
-    src: Bytes, p: Int, end: Int, count: Int, k: Int, prog: Longs, b: Int, pc: Int, sp: Int, empties: Int, stack: Longs, h32: Words,
-) -> tuple[Int, Int, Int, Int, Int, Int]:  # fmt: skip
-    """The first block of a list in slot ``k``: ``(code, position, program row, stack, slot, items of no bytes)``."""
+    src: Bytes, p: Int, end: Int, count: Int, k: Int, prog: Longs, b: Int, stack: Longs, h32: Words,
+) -> tuple[Int, Int, Int, Int]:  # fmt: skip
+    """The first block of a list in slot ``k``: ``(code, position, word, slot)``."""
     mask = prog[U(b + P_MASK)]
     o = prog[U(b + P_OFFS)] + (k & mask)
     first = np.int64(h32[U(o)]) & mask
     if count == 0:
         h32[U(o + 1)] = np.int32(first)
-        return np.int64(OK), p, prog[U(b + P_JUMP)], sp, k, empties
+        return np.int64(OK), p, prog[U(b + P_JUMP)], k
     count, p, stop = block(src, p, end, count)
     if p < 0:
-        return np.int64(MALFORMED), p, pc, sp, k, empties
-    code, empties = claim(count, end - p, prog[U(b + P_ARG)], empties)
+        return np.int64(MALFORMED), p, b, k
+    sp = stack[op_.R_TOP]
     stack[U(sp)] = k
     stack[U(sp + 1)] = count
     stack[U(sp + 2)] = stop
-    return code, p, pc + (code == OK), sp + op_.FRAME, first, empties
+    stack[op_.R_TOP] = sp + op_.FRAME
+    return claim(count, end - p, prog[U(b + P_ARG)], stack), p, b + WORDS, first
 
 
 @inline
 def list_next(
-    src: Bytes, p: Int, end: Int, k: Int, prog: Longs, b: Int, pc: Int, sp: Int, empties: Int, stack: Longs, cols: Longs, seen: Words,
-    h8: Bytes, h32: Words,
-) -> tuple[Int, Int, Int, Int, Int, Int]:  # fmt: skip
+    src: Bytes, p: Int, end: Int, k: Int, prog: Longs, b: Int, stack: Longs, cols: Longs, seen: Words, h8: Bytes, h32: Words,
+) -> tuple[Int, Int, Int, Int]:  # fmt: skip
     """After an item in slot ``k``: the next item, the next block, or the end of the list; results as :func:`list_begin`."""
+    sp = stack[op_.R_TOP]
     left = stack[U(sp - 2)] - 1
     if left > 0:
         stack[U(sp - 2)] = left
-        return np.int64(OK), p, prog[U(b + P_JUMP)], sp, k + 1, empties
+        return np.int64(OK), p, prog[U(b + P_JUMP)], k + 1
     if stack[U(sp - 1)] >= 0 and stack[U(sp - 1)] != p:
-        return np.int64(MALFORMED), p, pc, sp, k, empties
+        return np.int64(MALFORMED), p, b, k
     count, p = varint(src, p, end)
     count = unzigzag(count)
     if p < 0:
-        return np.int64(MALFORMED), p, pc, sp, k, empties
+        return np.int64(MALFORMED), p, b, k
     if count == 0:
         outer = stack[U(sp - op_.FRAME)]
         o = prog[U(b + P_OFFS)] + (outer & prog[U(b + P_MASK)])
-        if prog[U(b)] == op_.MAP_END and prog[U(b + P_COLUMN)] >= 0 and k > h32[U(o)]:
+        if prog[U(b)] & op_.OPS == op_.MAP_END and prog[U(b + P_COLUMN)] >= 0 and k > h32[U(o)]:
             key = (prog[U(b + P_COLUMN)] + 1) * FIELDS
             if repeats(h8, h32, cols[U(key + C_OFFS)], cols[U(key + C_DATA)], np.int64(h32[U(o)]), k + 1, seen):
-                return np.int64(SLOW), p, pc, sp, k, empties
+                return np.int64(SLOW), p, b, k
         h32[U(o + 1)] = np.int32(k + 1)
-        return np.int64(OK), p, pc + 1, sp - op_.FRAME, outer, empties
+        stack[op_.R_TOP] = sp - op_.FRAME
+        return np.int64(OK), p, b + WORDS, outer
     count, p, stop = block(src, p, end, count)
     if p < 0:
-        return np.int64(MALFORMED), p, pc, sp, k, empties
-    code, empties = claim(count, end - p, prog[U(b + P_ARG)], empties)
+        return np.int64(MALFORMED), p, b, k
     stack[U(sp - 2)] = count
     stack[U(sp - 1)] = stop
-    return code, p, prog[U(b + P_JUMP)] if code == OK else pc, sp, k + 1, empties
+    return claim(count, end - p, prog[U(b + P_ARG)], stack), p, prog[U(b + P_JUMP)], k + 1
 
 
 @apart
 def flow(
-    op: Int, src: Bytes, p: Int, k: Int, s: Int, prog: Longs, b: Int, pc: Int, sp: Int, calls: Int, cols: Longs, counters: Longs,
-    stack: Longs, h8: Bytes, h32: Words, h64: Longs,
-) -> tuple[Int, Int, Int, Int, Int]:  # fmt: skip
-    """Ops that read nothing: ``(code, program row, stack, slot, calls)``."""
-    arg = prog[U(b + P_ARG)]
+    op: Int, src: Bytes, p: Int, k: Int, s: Int, prog: Longs, b: Int, cols: Longs, counters: Longs, stack: Longs,
+    h8: Bytes, h32: Words, h64: Longs,
+) -> tuple[Int, Int, Int]:  # fmt: skip
+    """Ops that read nothing: ``(code, word, slot)``."""
+    arg, jump, sp = prog[U(b + P_ARG)], prog[U(b + P_JUMP)], stack[op_.R_TOP]
     if op == op_.JUMP:
-        return np.int64(OK), prog[U(b + P_JUMP)], sp, k, calls
+        return np.int64(OK), jump, k
     if op == op_.FAIL:
-        return arg, pc, sp, k, calls
+        return arg, b, k
     if op == op_.VALID:
         h8[U(prog[U(b + P_VALID)] + s)] = 1
     elif op == op_.NULLS:
@@ -308,24 +311,27 @@ def flow(
         at, start = np.int64(h32[U(o)]), stack[U(sp)]
         copy(src, start, p - start, p, h8, prog[U(b + P_DATA)] + at)
         h32[U(o + 1)] = np.int32(at + p - start)
+        stack[op_.R_TOP] = sp
     elif op == op_.LEAVE or op == op_.RETURN:
         sp -= op_.FRAME
+        stack[op_.R_TOP] = sp
         if op == op_.LEAVE:
-            return np.int64(OK), pc + 1, sp, stack[U(sp)], calls
-        return np.int64(OK), stack[U(sp)], sp, k, calls - 1
-    elif op == op_.CALL:
-        if calls == op_.MAX_RECURSION:
-            return np.int64(LIMIT), pc, sp, k, calls
-        stack[U(sp)] = pc + 1
-        return np.int64(OK), prog[U(b + P_JUMP)], sp + op_.FRAME, k, calls + 1
-    elif op == op_.MARK:
-        stack[U(sp)] = p
-        sp += op_.FRAME
+            return np.int64(OK), b + WORDS, stack[U(sp)]
+        stack[op_.R_CALLS] -= 1
+        return np.int64(OK), stack[U(sp)], k
     else:
-        child = counters[U(prog[U(b + P_JUMP)])]
-        h8[U(prog[U(b + P_DATA)] + s)] = np.uint8(arg)
-        h32[U(prog[U(b + P_OFFS)] + s)] = np.int32(child)
-        counters[U(prog[U(b + P_JUMP)])] = child + 1
-        stack[U(sp)] = k
-        return np.int64(OK), pc + 1, sp + op_.FRAME, child, calls
-    return np.int64(OK), pc + 1, sp, k, calls
+        stack[op_.R_TOP] = sp + op_.FRAME
+        if op == op_.CALL:
+            stack[U(sp)] = b + WORDS
+            stack[op_.R_CALLS] += 1
+            return np.int64(LIMIT if stack[op_.R_CALLS] > op_.MAX_RECURSION else OK), jump, k
+        if op == op_.MARK:
+            stack[U(sp)] = p
+        else:
+            stack[U(sp)] = k
+            child = counters[U(jump)]
+            h8[U(prog[U(b + P_DATA)] + s)] = np.uint8(arg)
+            h32[U(prog[U(b + P_OFFS)] + s)] = np.int32(child)
+            counters[U(jump)] = child + 1
+            k = child
+    return np.int64(OK), b + WORDS, k

@@ -10,7 +10,7 @@ import numpy as np
 from thalweg.kernels import avro_ops as op_
 from thalweg.kernels.jit import apart, inline
 from thalweg.kernels.memory import U, copy, ld32, rd, unzigzag, utf8_fault, varint
-from thalweg.kernels.program import MALFORMED, P_ARG, P_DATA, P_MASK, P_OP, RANGE, TEXT, UTF8
+from thalweg.kernels.program import LIMIT, MALFORMED, P_ARG, P_DATA, P_MASK, P_OP, RANGE, TEXT, UTF8
 
 if TYPE_CHECKING:
     from thalweg.kernels.memory import Bytes, Doubles, Floats, Int, Longs, Words
@@ -32,7 +32,7 @@ def value(
     ``src`` uint8[] in; ``prog`` int64[m * WORDS] and ``aux`` int64[] in; ``h8``, ``h32``, ``h64``, ``f32``, ``f64``: views of the arena,
     out. Never allocates, raises, or reads past the end.
     """
-    op = prog[U(b + P_OP)]
+    op = prog[U(b + P_OP)] & op_.OPS
     arg = prog[U(b + P_ARG)]
     data = prog[U(b + P_DATA)]
     mask = prog[U(b + P_MASK)]
@@ -55,6 +55,10 @@ def value(
     if p < 0:
         return np.int64(-MALFORMED)
     v = unzigzag(v)
+    if op == op_.SHORT_BYTES:
+        if v < 0 or v > end - p:
+            return np.int64(-MALFORMED)
+        return np.int64(-LIMIT if v > arg else p + v)
     narrow = aux[U(arg)] if op == op_.TICKS else (np.int64(1) if op == op_.INT_LONG else arg)
     if narrow != 0 and (v < INT_LOW or v > INT_HIGH):
         return np.int64(-MALFORMED)

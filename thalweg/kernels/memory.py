@@ -30,8 +30,8 @@ ONES = U(0x0101010101010101)
 PAIRS_LOW, PAIRS_HIGH = U(0x007F007F007F007F), U(0x7F007F007F007F00)
 QUADS_LOW, QUADS_HIGH = U(0x00003FFF00003FFF), U(0x3FFF00003FFF0000)
 HALF_LOW, HALF_HIGH = U(0x000000000FFFFFFF), U(0x0FFFFFFF00000000)
-LAST_BYTE = 9
-"""Index of the tenth byte of a varint: it holds the one bit that is left of 64."""
+LAST_SHIFT = U(63)
+"""Of the tenth byte of a varint: it holds the one bit that is left of 64."""
 
 
 @inline
@@ -126,34 +126,50 @@ def varint(src: Bytes, p: Int, end: Int) -> tuple[Int, Int]:
         b = rd(src, p)
         if b < 128:
             return b, p + 1
-        if p + 8 <= end:
-            w = ld64(src, p)
-            m = ~w & HIGH
-            if m != U(0):
-                m ^= m - U(1)
-                n = np.int64(((m & ONES) * ONES) >> U(56))
-                w &= m & LOW7
-                w = (w & PAIRS_LOW) | (w & PAIRS_HIGH) >> U(1)
-                w = (w & QUADS_LOW) | (w & QUADS_HIGH) >> U(2)
-                w = (w & HALF_LOW) | (w & HALF_HIGH) >> U(4)
-                return np.int64(w), p + n
     return long_varint(src, p, end)
+
+
+@inline
+def word_varint(src: Bytes, p: Int) -> tuple[Int, Int]:
+    """:func:`varint` where at least eight bytes can be read; the position is -1 for one of more bytes too."""
+    b = rd(src, p)
+    if b < 128:
+        return b, p + 1
+    w = ld64(src, p)
+    m = ~w & HIGH
+    if m == U(0):
+        return np.int64(0), np.int64(-1)
+    m ^= m - U(1)
+    n = np.int64(((m & ONES) * ONES) >> U(56))
+    w &= m & LOW7
+    w = (w & PAIRS_LOW) | (w & PAIRS_HIGH) >> U(1)
+    w = (w & QUADS_LOW) | (w & QUADS_HIGH) >> U(2)
+    w = (w & HALF_LOW) | (w & HALF_HIGH) >> U(4)
+    return np.int64(w), p + n
+
+
+@inline
+def spread(w: np.uint64, n: Int) -> np.uint64:
+    """The lowest ``n`` bytes of a word, 0 to 8 of them."""
+    return (w << U(8 * (8 - n) & 63)) if n > 0 else U(0)
 
 
 @apart
 def long_varint(src: Bytes, p: Int, end: Int) -> tuple[Int, Int]:
-    """:func:`varint`, byte by byte: near the end of the payload, or longer than eight bytes."""
+    """:func:`varint`, byte by byte."""
     r = U(0)
-    for j in range(10):
-        if p >= end:
-            return np.int64(0), np.int64(-1)
+    shift = U(0)
+    while p < end:
         b = rd(src, p)
         p += 1
-        r |= U(b & 127) << U(7 * j)
+        r |= U(b & 127) << shift
         if b < 128:
-            if j == LAST_BYTE and b > 1:
-                return np.int64(0), np.int64(-1)
+            if shift == LAST_SHIFT and b > 1:
+                break
             return np.int64(r), np.int64(p)
+        if shift == LAST_SHIFT:
+            break
+        shift += U(7)
     return np.int64(0), np.int64(-1)
 
 

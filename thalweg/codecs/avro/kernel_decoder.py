@@ -91,7 +91,7 @@ class AvroProgram:
         self._aux: Longs = np.array([*emitter.aux, 0], np.int64)
         self._paths = emitter.paths
         self._stack: Longs = np.zeros(emitter.stack_words + 3 * int((self._table[:, p.C_KIND] == p.UNION).sum()), np.int64)
-        ops = self._program[:, p.P_OP]
+        ops = self._program[:, p.P_OP] & avro_ops.OPS
         empties = (self._program[:, p.P_ARG] == 0) & ((ops == avro_ops.LIST) | (ops == avro_ops.LIST_END))
         self._room = p.ROOM + (avro_ops.MAX_EMPTY_ITEMS if empties.any() else 0)
         self._has_maps = bool((ops == avro_ops.MAP_END).any())

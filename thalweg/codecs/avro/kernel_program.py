@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import pyarrow.types as kinds
 
+from thalweg.arrow.builders import kind_of
 from thalweg.arrow.temporal import UNITS
 from thalweg.codecs.avro.kernel_slots import Target, record_sources
 from thalweg.codecs.avro.match import Incompatible, best_branch, finer, readable
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
 MAX_ROWS: Final = 200_000
 """Rows of one program; a schema that needs more has no use."""
+MAX_DECIMAL_BYTES: Final = 1024
+"""The longest decimal that is written as text."""
 _DAY_SECONDS: Final = 86_400
 _UUID_BYTES: Final = 16
 _NUMBER_OPS: Final = {
@@ -36,10 +39,10 @@ _NUMBER_OPS: Final = {
     ("float", "double"): (op.FLOAT_DOUBLE, 0),
     ("double", "double"): (op.DOUBLE, 0),
     ("boolean", "boolean"): (op.BOOLEAN, 0),
-    ("string", "string"): (op.TEXT, 0),
-    ("bytes", "string"): (op.TEXT, 0),
-    ("string", "bytes"): (op.BYTES, 0),
-    ("bytes", "bytes"): (op.BYTES, 0),
+    ("string", "string"): (op.TEXT, op.CHECKED),
+    ("bytes", "string"): (op.TEXT, op.CHECKED),
+    ("string", "bytes"): (op.TEXT, 0),
+    ("bytes", "bytes"): (op.TEXT, 0),
 }
 
 
@@ -73,7 +76,7 @@ class Emitter:
                 self.skip(field.node, exact=exact)
             self._row(op.RETURN)
         for row, key in self._calls:
-            self._rows[row][p.P_JUMP] = self._programs[key]
+            self._rows[row][p.P_JUMP] = self._programs[key] * p.WORDS
         self.stack_words = op.FRAME * (main + (op.MAX_RECURSION + 1) * (self._deepest + 1)) + p.ROOM
         return program_of(self._rows)
 
@@ -95,14 +98,25 @@ class Emitter:
         elif writer.kind == "union":
             self._branches([partial(self.skip, b, exact=exact) for b in writer.branches])
         elif writer.kind in {"array", "map"}:
-            self._list(writer, None, lambda: self.skip(writer.item, exact=exact), key=op.TEXT if exact else op.BYTES)
+            self._list(writer, None, lambda: self.skip(writer.item, exact=exact), key=op.CHECKED if exact else 0)
         elif writer.kind == "enum":
             self._row(op.ENUM, arg=len(writer.symbols))
+        elif exact and writer.logical is not None and writer.logical.kind == "decimal":
+            self._decimal_text(writer)
         elif writer.kind == "fixed":
             self._row(op.FIXED, arg=writer.size)
         elif writer.kind != "null":
-            plain = {"int": op.INT, "long": op.LONG, "string": op.TEXT if exact else op.BYTES}.get(writer.kind)
-            self._row(_NUMBER_OPS[writer.kind, writer.kind][0] if plain is None else plain)
+            code, arg = _NUMBER_OPS.get((writer.kind, writer.kind)) or (op.INT if writer.kind == "int" else op.LONG, 0)
+            self._row(code, arg=arg if exact else 0)
+
+    def _decimal_text(self, writer: Node) -> None:
+        """A decimal that will be written as text, which has a limit."""
+        if writer.kind == "bytes":
+            self._row(op.SHORT_BYTES, arg=MAX_DECIMAL_BYTES)
+        else:
+            self._row(op.FIXED, arg=writer.size)
+            if writer.size > MAX_DECIMAL_BYTES:
+                self._row(op.FAIL, arg=p.LIMIT)
 
     # -- what takes bytes as they are
 
@@ -145,10 +159,10 @@ class Emitter:
         if not plain or inner is None:
             self._branches([partial(self._attempt, partial(self.emit, b, target)) for b in writer.branches])
             return
-        at = self._row(op.NULLABLE, slots, arg=null[0])
+        at = self._row(op.NULLABLE, slots, arg=null[0] + 2 * _null_kind(slots))
         value, part = writer.branches[1 - null[0]], inner
         self._attempt(lambda: self._value(value, target, part))
-        self._rows[at][p.P_JUMP] = len(self._rows)
+        self._rows[at][p.P_JUMP] = len(self._rows) * p.WORDS
 
     def _value(self, value: Node, target: Target, inner: Target) -> None:
         """The value of a nullable type."""
@@ -181,11 +195,11 @@ class Emitter:
         self._row(op.BRANCHES, arg=base)
         ends = []
         for i, body in enumerate(bodies):
-            self.aux[base + 1 + i] = len(self._rows)
+            self.aux[base + 1 + i] = len(self._rows) * p.WORDS
             body()
             ends.append(self._row(op.JUMP))
         for end in ends:
-            self._rows[end][p.P_JUMP] = len(self._rows)
+            self._rows[end][p.P_JUMP] = len(self._rows) * p.WORDS
 
     def _into_union(self, writer: Node, target: Target) -> None:
         """A value for one branch of the reader's union."""
@@ -250,7 +264,7 @@ class Emitter:
         if reader.kind == "record":
             self._record(writer, target)
         elif reader.kind in {"array", "map"}:
-            self._list(writer, target.slots, lambda: self.emit(writer.item, target.parts["item"]), key=op.TEXT)
+            self._list(writer, target.slots, lambda: self.emit(writer.item, target.parts["item"]), key=op.CHECKED)
         elif reader.kind == "enum":
             self._enum(writer, target)
         elif reader.kind != "null":
@@ -287,11 +301,11 @@ class Emitter:
         begin = self._row(op.LIST, slots, arg=least)
         self._deeper(1)
         if is_map:
-            self._row(key, None if slots is None else slots.children[0])
+            self._row(op.TEXT, None if slots is None else slots.children[0], arg=key)
         item()
-        self._row(op.MAP_END if is_map else op.LIST_END, slots, arg=least, jump=begin + 1)
+        self._row(op.MAP_END if is_map else op.LIST_END, slots, arg=least, jump=(begin + 1) * p.WORDS)
         self._deeper(-1)
-        self._rows[begin][p.P_JUMP] = len(self._rows)
+        self._rows[begin][p.P_JUMP] = len(self._rows) * p.WORDS
 
     def _enum(self, writer: Node, target: Target) -> None:
         """Numbers of the reader's symbols."""
@@ -351,7 +365,8 @@ class Emitter:
         """Append a row; a value without a column is dropped. Returns the row's number."""
         number = -1 if slots is None else slots.number
         row = [0] * p.WORDS
-        row[p.P_OP], row[p.P_MASK], row[p.P_ARG], row[p.P_JUMP], row[p.P_COLUMN] = code, -1 if number >= 0 else 0, arg, jump, number
+        row[p.P_OP], row[p.P_MASK] = (code, -1) if number >= 0 else (code | op.DROPPED, 0)
+        row[p.P_ARG], row[p.P_JUMP], row[p.P_COLUMN] = arg, jump, number
         self._rows.append(row)
         self.paths.append(".".join(self._path))
         if len(self._rows) > MAX_ROWS:
@@ -362,3 +377,13 @@ class Emitter:
         """Count the frames on the stack."""
         self._depth += by
         self._deepest = max(self._deepest, self._depth)
+
+
+def _null_kind(slots: Slots) -> int:
+    """How a NULL is written to a column."""
+    if slots.number < 0:
+        return op.NULL_NONE
+    kind, width = kind_of(slots.type)
+    if kind in {p.BYTES, p.LIST}:
+        return op.NULL_BYTES
+    return {8: op.NULL_8, 4: op.NULL_4, 1: op.NULL_1}.get(width, op.NULL_ANY) if kind == p.FIXED else op.NULL_ANY
