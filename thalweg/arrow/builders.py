@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.types as kinds
 
 from thalweg.kernels import program as p
@@ -51,6 +52,12 @@ class Slots:
     """The branch of a union that stands for NULL."""
     number: int = -1
     """Row in the table; -1 for a constant."""
+    hidden: bool = False
+    """Only the kernel needs it: no array is made of it."""
+    which: tuple[Slots, int] | None = None
+    """Instead of validity bytes: the column that says which of several columns holds the slot's value, and what it says for this one."""
+    unset: pa.Scalar | None = None
+    """What a NULL becomes where its parent is there, before ``finish``."""
 
 
 def slots_of(data_type: pa.DataType) -> Slots:
@@ -115,15 +122,17 @@ class Finisher:
 
     def batch(self, schema: pa.Schema, fields: Sequence[Slots], rows: int) -> pa.RecordBatch:
         """The fields as a batch; one without columns keeps its row count."""
-        if not fields:
+        if not len(schema):
             return pa.RecordBatch.from_struct_array(pa.StructArray.from_buffers(pa.struct([]), rows, [None]))
         root = self._arena.table[0, p.C_VALID]
         outer = _packed(self._arena.h8[root:][:rows]) if root >= 0 else _ALL
-        return pa.RecordBatch.from_arrays([self.array(c, rows, outer) for c in fields], schema=schema)
+        return pa.RecordBatch.from_arrays([self.array(c, rows, outer) for c in fields if not c.hidden], schema=schema)
 
     def array(self, column: Slots, length: int, outer: _Validity) -> pa.Array:
         """One column of ``length`` slots, whose parent's slots are valid as ``outer`` says."""
         made = _repeated(column, length, outer) if column.constant is not None else self._stored(column, length, outer)
+        if column.unset is not None:
+            made = _defaulted(made, column.unset, outer)
         return made if column.finish is None else column.finish(made)
 
     def _stored(self, column: Slots, length: int, outer: _Validity) -> pa.Array:
@@ -133,6 +142,9 @@ class Finisher:
         if kind == p.NOTHING:
             return pa.nulls(length, column.type)
         valid = _packed(arena.h8[row[p.C_VALID] :][:length]) if row[p.C_VALID] >= 0 else outer
+        if column.which is not None:
+            said = arena.h8[int(arena.table[column.which[0].number, p.C_DATA]) :][:length]
+            valid = _packed((said == column.which[1]).view(np.uint8))
         if kind == p.UNION:
             tags, places = pa.py_buffer(arena.h8[data:][:length]), pa.py_buffer(arena.h32[offsets:][:length])
             children = [self.array(c, int(arena.used[c.number]), _ALL) for c in column.children]
@@ -159,9 +171,9 @@ class Finisher:
             indices = pa.Array.from_buffers(column.type.index_type, length, buffers, valid.nulls)
             return pa.DictionaryArray.from_arrays(indices, column.symbols, ordered=column.type.ordered, safe=False)
         if kind == p.STRUCT:
-            children = [self.array(c, length, valid) for c in column.children]
+            children = [self.array(c, length, valid) for c in column.children if not c.hidden]
         else:
-            children = [self.array(c, self._items(column, length), _ALL) for c in column.children]
+            children = [self.array(c, self._items(column, length), _ALL) for c in column.children if not c.hidden]
         if kinds.is_map(column.type):
             entry = pa.struct([column.type.key_field, column.type.item_field])
             children = [pa.Array.from_buffers(entry, self._items(column, length), [None], 0, 0, children)]
@@ -194,3 +206,11 @@ def _repeated(column: Slots, length: int, outer: _Validity) -> pa.Array:
     assert column.constant is not None
     zeros = np.zeros(length, np.int32)
     return column.constant.take(pa.Array.from_buffers(pa.int32(), length, [outer.buffer, pa.py_buffer(zeros)], outer.nulls))
+
+
+def _defaulted(made: pa.Array, unset: pa.Scalar, outer: _Validity) -> pa.Array:
+    """The array with ``unset`` for NULLs whose parent is there."""
+    missing = made.is_null()
+    if outer.buffer is not None:
+        missing = pc.and_(missing, pa.Array.from_buffers(pa.bool_(), len(made), [None, outer.buffer]))
+    return pc.if_else(missing, unset, made)
