@@ -12,6 +12,7 @@ import pyarrow.types as kinds
 from thalweg.arrow.rows import BadValue, RowCollector
 from thalweg.codecs.avro.decoder import _datum
 from thalweg.codecs.avro.kernel_decoder import unfolded
+from thalweg.codecs.avro.kernel_feeds import union_slots
 from thalweg.codecs.avro.resolve import Resolver
 from thalweg.codecs.avro.table import record_root
 from thalweg.codecs.avro.types import column
@@ -71,8 +72,8 @@ def _plain_union(array: pa.UnionArray) -> list[Any]:
     """``("branch", number, value)``."""
     children = [plain(array.field(i)) for i in range(array.type.num_fields)]
     places = {code: i for i, code in enumerate(array.type.type_codes)}
-    pairs = zip(array.type_codes.to_pylist(), array.offsets.to_pylist(), strict=True)
-    return [("branch", places[c], children[places[c]][o]) for c, o in pairs]
+    tags, offsets = union_slots(array)
+    return [("branch", places[c], children[places[c]][o]) for c, o in zip(tags.tolist(), offsets.tolist(), strict=True)]
 
 
 def _is_union_null(value: Any) -> bool:  # noqa: ANN401 - any plain value

@@ -18,8 +18,8 @@ from thalweg.kernels.program import P_ARG, P_DATA, P_JUMP, P_OFFS, P_VALID, WORD
 if TYPE_CHECKING:
     from thalweg.kernels.memory import Bytes, Int, Longs, Words
 
-AHEAD = 10
-"""Bytes that must be left, so that a length and a word can be read without asking."""
+AHEAD = 8
+"""Bytes that must be left, so that a word can be read without asking."""
 INT_HIGH = U(0xFFFFFFFF)
 
 

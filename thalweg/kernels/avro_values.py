@@ -1,4 +1,4 @@
-# ruff: noqa: PLR2004, C901, PLR0911 - a machine returns its codes; the numbers are bytes and bit positions
+# ruff: noqa: PLR2004, C901, PLR0911, PLR0912 - a machine returns its codes; the numbers are bytes and bit positions
 """Avro values that are rarer than the ones in the main loop: fixed, decimals, UUIDs, durations, times, promotions."""
 
 from __future__ import annotations
@@ -198,10 +198,10 @@ def decimal(src: Bytes, p: Int, end: Int, aux: Longs, arg: Int, h64: Longs, data
 
 
 @inline
-def below(h64: Longs, to: Int, words: Int, aux: Longs, limit: Int, sign: Int) -> Any:
+def below(h64: Longs, to: Int, words: Int, aux: Longs, limit: Int, sign: Int) -> bool:
     """Whether the magnitude of the number at ``to`` is below the limit; both have ``words`` words, lowest first."""
     carry = U(1)
-    less = False
+    less: Any = False
     for j in range(words):
         w = U(h64[U(to + j)])
         if sign != 0:
@@ -210,5 +210,5 @@ def below(h64: Longs, to: Int, words: Int, aux: Longs, limit: Int, sign: Int) ->
                 carry = U(0)
         x = U(aux[U(limit + j)])
         if w != x:
-            less = bool(w < x)
-    return less
+            less = w < x
+    return bool(less)

@@ -57,7 +57,7 @@ class KernelRows:
     codes: npt.NDArray[np.uint8]
     """One of ``kernels.program`` for each input row; OK is 0."""
     positions: Longs
-    """Byte in the payload at which a bad row's fault begins; int64[n], 0 for good rows."""
+    """Byte in the payload at which a bad row's fault begins; int64[n], set for bad rows only."""
     places: Longs
     """Row of the program that found it; see :meth:`AvroProgram.reason`."""
     details: Longs
@@ -103,7 +103,7 @@ class AvroProgram:
         rows = len(payloads)
         longest = int(np.diff(offs).max(initial=0))
         arena = Arena(self._table, *self._sizes.guess(rows, int(offs[-1]) - int(offs[0]), longest + self._room))
-        codes, faults, good = np.zeros(rows, np.uint8), np.zeros(rows * avro_ops.FAULT, np.int64), np.empty(rows, np.int32)
+        codes, faults, good = np.zeros(rows, np.uint8), np.empty(rows * avro_ops.FAULT, np.int64), np.empty(rows, np.int32)
         state = np.array([0, 0, self._room], np.int64)
         seen = np.zeros(1 << max(2 * longest, 16).bit_length() if self._has_maps else 1, np.int32)
         saved = np.zeros_like(arena.counters)
@@ -118,7 +118,7 @@ class AvroProgram:
             if done == rows:
                 break
             if not arena.grow(int(state[avro_ops.S_OUT]), rows, int(offs[done + 1] - offs[done]) + self._room):
-                codes[done] = p.LIMIT
+                codes[done], faults[done * avro_ops.FAULT : (done + 1) * avro_ops.FAULT] = p.LIMIT, 0
                 state[avro_ops.S_ROW] += 1
         count = int(state[avro_ops.S_OUT])
         arena.measure(count)
