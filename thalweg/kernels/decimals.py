@@ -50,9 +50,7 @@ def negate(h64: Longs, to: Int, words: Int) -> None:
 def decimal(src: Bytes, p: Int, precision: Int, scale: Int, h64: Longs, to: Int, words: Int) -> tuple[Int, Int]:
     """A number with its sign to ``words`` words at ``to``: ``(code, position after it or -code)``. ``words`` holds ``precision`` digits."""
     negative = rd(src, p) == 45
-    if negative:
-        p += 1
-    start = p
+    start = p + np.int64(negative)
     p, w, e, n, _ = scan_signed(src, p)
     if p < 0:
         return -p, p

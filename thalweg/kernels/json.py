@@ -87,7 +87,7 @@ def decode(
                     break
             load(src, p, size, text)
             code, where, t, epoch = document(
-                text, size, k, epoch, state[op_.S_DEPTH], prog, nodes, words, table, five, prefix, cols, counters, stack, seen, other,
+                text, size, k, epoch, state, prog, nodes, words, table, five, prefix, cols, counters, stack, seen, other,
                 h8, h32, h64, f32, f64,
             )  # fmt: skip
         if code == OK:
@@ -121,7 +121,7 @@ def load(src: Bytes, p: Int, size: Int, text: Bytes) -> None:
 
 @merged
 def document(
-    src: Bytes, end: Int, k: Int, epoch: Int, most: Int, prog: Longs, nodes: Longs, words: Longs, table: Longs, five: Longs, prefix: Bytes,
+    src: Bytes, end: Int, k: Int, epoch: Int, state: Longs, prog: Longs, nodes: Longs, words: Longs, table: Longs, five: Longs, prefix: Bytes,
     cols: Longs, counters: Longs, stack: Longs, seen: Words, other: Bytes, h8: Bytes, h32: Words, h64: Longs, f32: Floats, f64: Doubles,
 ) -> tuple[Int, Int, Int, Int]:  # fmt: skip
     """Reads the payload into slot ``k`` of the row's columns: ``(code, position, node, objects so far)``.
@@ -132,7 +132,8 @@ def document(
     guess = np.int64(op_.N_FIRST)
     epoch += 1
     this = epoch
-    fault, fault_at, fault_node = np.int64(OK), np.int64(0), np.int64(0)
+    state[op_.S_CODE], state[op_.S_WHERE], state[op_.S_NODE] = OK, 0, 0
+    most = state[op_.S_DEPTH]
     p, c = blank(src, np.int64(0))
     if c != 123:
         p = skip_value(src, p, most)
@@ -152,14 +153,12 @@ def document(
             s = cur
         else:
             op = prog[U(node * WORDS)]
-            is_list = op == op_.LIST or op == op_.FIXED_LIST
+            is_list = op == op_.LIST
             if c == 125 - 32 * np.int64(is_list):
                 code = close(op, node, k, cur, members, this, first, prog, nodes, cols, counters, stack, sp, seen, h8, h32, h64)
                 p += 1
-                if code == SLOW:
+                if code != OK:
                     return code, at, node, epoch
-                if code != OK and fault == OK:
-                    fault, fault_at, fault_node = code, at, node
                 if sp == 0:
                     break
                 sp -= op_.FRAME
@@ -189,8 +188,8 @@ def document(
                 p, c = blank(src, p + 1)
                 s = k
                 if t < 0:
-                    if t == RESERVED_NAME and fault != op_.RESERVED:
-                        fault, fault_at, fault_node = np.int64(op_.RESERVED), at, node
+                    if t == RESERVED_NAME:
+                        note(np.int64(op_.RESERVED), at, node, state)
                     p = skip_value(src, p, most - 1 - sp // op_.FRAME)
                     if p < 0:
                         return -p, at, node, epoch
@@ -198,7 +197,7 @@ def document(
                 if nodes[U(t * op_.NODE + op_.N_SEEN)] != this:
                     nodes[U(t * op_.NODE + op_.N_SEEN)] = this
                     members += 1
-                elif fault != OK:
+                elif state[op_.S_CODE] != OK:
                     return np.int64(SLOW), at, t, epoch
             key_read = op == op_.MAP
         # -- its value
@@ -210,8 +209,7 @@ def document(
             if ld32(src, p) != NULL:
                 return np.int64(MALFORMED), p, t, epoch
             p += 4
-            if prog[U(b + P_COLUMN)] >= 0:
-                nulls(cols, prog[U(b + P_COLUMN)], s, h8, h32, h64, counters, stack, sp)
+            null(b, s, prog, cols, counters, stack, sp, h8, h32, h64)
             continue
         if not key_read:
             h8[U(prog[U(b + P_VALID)] + s)] = 1
@@ -224,7 +222,7 @@ def document(
         elif op == op_.BOOLEAN:
             code, p = boolean(src, p, c, prog[U(b + P_DATA)] + s, h8)
         elif op_.OBJECT <= op <= op_.LAST_CONTAINER:
-            code = np.int64(OK if c == 123 - 32 * np.int64(op == op_.LIST or op == op_.FIXED_LIST) else TYPE)
+            code = np.int64(OK if c == 123 - 32 * np.int64(op == op_.LIST) else TYPE)
             if code == OK:
                 if sp // op_.FRAME + 2 > most:
                     return np.int64(SLOW), p, t, epoch
@@ -252,15 +250,22 @@ def document(
         if code != OK:
             if code == MALFORMED or code == SLOW or prog[U(b + P_MASK)] == 0:
                 return np.int64(MALFORMED if code == MALFORMED else SLOW), at, t, epoch
-            if fault == OK:
-                fault, fault_at, fault_node = code, at, t
+            note(code, at, t, state)
+            nulls(cols, prog[U(b + P_COLUMN)], s, h8, h32, h64, counters, stack, sp)
             p = skip_value(src, at, most - 1 - sp // op_.FRAME)
             if p < 0:
                 return -p, at, t, epoch
     p, c = blank(src, p)
     if p != end:
         return np.int64(TRAILING), p, node, epoch
-    return fault, fault_at, fault_node, epoch
+    return state[op_.S_CODE], state[op_.S_WHERE], state[op_.S_NODE], epoch
+
+
+@inline
+def note(code: Int, at: Int, node: Int, state: Longs) -> None:
+    """Keeps the first fault of a row; a reserved name outweighs values."""
+    if state[op_.S_CODE] == OK or (code == op_.RESERVED and state[op_.S_CODE] != code):
+        state[op_.S_CODE], state[op_.S_WHERE], state[op_.S_NODE] = code, at, node
 
 
 @merged
@@ -291,8 +296,7 @@ def close(
         while left > 0:
             if nodes[U(t * op_.NODE + op_.N_SEEN)] != this:
                 left -= 1
-                if prog[U(t * WORDS + P_COLUMN)] >= 0:
-                    nulls(cols, prog[U(t * WORDS + P_COLUMN)], k, h8, h32, h64, counters, stack, sp)
+                null(t * WORDS, k & prog[U(t * WORDS + P_MASK)], prog, cols, counters, stack, sp, h8, h32, h64)
             t = prog[U(t * WORDS + P_JUMP)]
         return np.int64(OK)
     b = node * WORDS
@@ -304,9 +308,24 @@ def close(
         key = (prog[U(b + P_COLUMN)] + 1) * FIELDS
         if repeats(h8, h32, cols[U(key + C_OFFS)], cols[U(key + C_DATA)], first, last, seen):
             return np.int64(SLOW)
-    if op == op_.FIXED_LIST and last - first != prog[U(b + P_ARG)]:
-        return np.int64(SLOW if prog[U(b + P_MASK)] == 0 else TYPE)
     return np.int64(OK)
+
+
+@inline
+def null(
+    b: Int, s: Int, prog: Longs, cols: Longs, counters: Longs, stack: Longs, sp: Int, h8: Bytes, h32: Words, h64: Longs,
+) -> None:  # fmt: skip
+    """NULL in slot ``s`` of the node at ``b`` and of all below it."""
+    op = prog[U(b)]
+    if op == op_.TEXT:
+        h8[U(prog[U(b + P_VALID)] + s)] = 0
+        o = prog[U(b + P_OFFS)] + s
+        h32[U(o + 1)] = h32[U(o)]
+    elif op == op_.INT64 or op == op_.DOUBLE:
+        h8[U(prog[U(b + P_VALID)] + s)] = 0
+        h64[U(prog[U(b + P_DATA)] + s)] = 0
+    elif prog[U(b + P_COLUMN)] >= 0:
+        nulls(cols, prog[U(b + P_COLUMN)], s, h8, h32, h64, counters, stack, sp)
 
 
 @inline

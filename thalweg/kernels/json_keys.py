@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from thalweg.kernels.jit import apart, inline
+from thalweg.kernels.jit import inline
 from thalweg.kernels.json_ops import N_BITS, N_HASH, N_LENGTH, N_WORD, NODE
 from thalweg.kernels.json_text import QUOTE, copy_string, plain_end
 from thalweg.kernels.memory import U, ld64, rd, st64
@@ -72,7 +72,7 @@ def begins(src: Bytes, p: Int, n: Int, prefix: Bytes) -> bool:
     return True
 
 
-@apart
+@inline
 def look_up(
     src: Bytes, p: Int, node: Int, nodes: Longs, words: Longs, table: Longs, prefix: Bytes, other: Bytes,
 ) -> tuple[Int, Int, Int]:  # fmt: skip

@@ -26,11 +26,9 @@ BOOLEAN: Final = 10
 STAMP: Final = 11
 """``P_ARG``: decimal places of a second, plus ``ZONED``."""
 OBJECT: Final = 12
-LIST: Final = 13
-MAP: Final = 14
-FIXED_LIST: Final = 15
-"""``P_ARG`` is the number of items."""
-LAST_CONTAINER: Final = FIXED_LIST
+MAP: Final = 13
+LIST: Final = 14
+LAST_CONTAINER: Final = LIST
 
 # -- rarer ones
 
@@ -68,9 +66,10 @@ key came first."""
 
 # -- state between calls, and what is said of a bad row
 
-(S_ROW, S_OUT, S_EPOCH, S_MOST, S_DEPTH) = range(5)
-"""Next row; good rows so far; objects so far; bytes and levels a document may have."""
-STATE: Final = 5
+(S_ROW, S_OUT, S_EPOCH, S_MOST, S_DEPTH, S_CODE, S_WHERE, S_NODE) = range(8)
+"""Next row; good rows so far; objects so far; bytes and levels a document may have; of the row that is read: its first value that does
+not fit (code, position, node)."""
+STATE: Final = 8
 (F_WHERE, F_NODE) = range(2)
 """Byte position in the payload; program row."""
 FAULT: Final = 2

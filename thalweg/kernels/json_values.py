@@ -101,9 +101,7 @@ def raw(src: Bytes, p: Int, b: Int, s: Int, prog: Longs, most: Int, h8: Bytes, h
 def single(src: Bytes, p: Int, five: Longs, h64: Longs, f64: Doubles) -> tuple[Int, Int]:
     """The nearest double to ``f64[CELL]``: SLOW where rounding it again to a float could go wrong, RANGE where there is none."""
     negative = rd(src, p) == MINUS
-    if negative:
-        p += 1
-    start = p
+    start = p + np.int64(negative)
     p, w, e, n, _ = scan_signed(src, p)
     if p < 0:
         return np.int64(MALFORMED), p

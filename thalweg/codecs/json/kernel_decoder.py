@@ -59,7 +59,7 @@ class JsonProgram:
         longest = min(int(np.diff(offs).max(initial=0)), self._most[0])
         arena = Arena(self._table, *self._sizes.guess(rows, int(offs[-1]) - int(offs[0]), longest + p.ROOM))
         codes, faults, good = np.zeros(rows, np.uint8), np.zeros(rows * op.FAULT, np.int64), np.empty(rows, np.int32)
-        state = np.array([0, 0, self._epoch, *self._most], np.int64)
+        state = np.array([0, 0, self._epoch, *self._most, 0, 0, 0], np.int64)
         text, other = np.zeros(longest + 2 * op.PAD, np.uint8), np.zeros(longest + 2 * op.PAD, np.uint8)
         seen = np.zeros(1 << (longest + p.ROOM).bit_length() if self._has_maps else 1, np.int32)
         program = self._program.copy()

@@ -59,7 +59,7 @@ class Emitter:
         """A node before its subtree and its name are known."""
         row = [0] * WORDS
         row[p.P_OP], row[p.P_ARG] = code, arg - (1 << 64) if arg >= 1 << 63 else arg
-        row[p.P_MASK], row[p.P_COLUMN] = (0, -1) if slots is None else (-1, slots.number)
+        row[p.P_MASK], row[p.P_COLUMN] = (0, -1) if slots is None or code == op.NOTHING else (-1, slots.number)
         row[p.P_JUMP] = len(self._rows) + 1
         self._rows.append(row)
         node = [0] * op.NODE
@@ -117,18 +117,17 @@ class Emitter:
             self._rows[t][p.P_JUMP] = len(self._rows)
             return t
         if is_list(data_type):
-            size = data_type.list_size if kinds.is_fixed_size_list(data_type) else None
-            t = self._open(op.LIST if size is None else op.FIXED_LIST, slots, path, level, size or 0)
+            t = self._open(op.LIST, slots, path, level)
             self._value(data_type.value_field, below[0] if below else None, f"{path}[]", level + 1)
             self._rows[t][p.P_JUMP] = len(self._rows)
             return t
         code, arg = scalar(data_type)
         return self._row(code, slots, path, arg)
 
-    def _open(self, code: int, slots: Slots | None, path: str, level: int, arg: int = 0) -> int:
+    def _open(self, code: int, slots: Slots | None, path: str, level: int) -> int:
         """A node that holds others."""
         self.levels = max(self.levels, level + 1)
-        return self._row(code, slots, path, arg)
+        return self._row(code, slots, path)
 
 
 def scalar(data_type: pa.DataType) -> tuple[int, int]:
