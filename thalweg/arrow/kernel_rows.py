@@ -60,3 +60,15 @@ def readonly(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     view = array.view()
     view.flags.writeable = False
     return view
+
+
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """What an encode kernel made of a batch."""
+
+    payloads: pa.BinaryArray
+    """One a row; NULL for a row that cannot be written."""
+    codes: npt.NDArray[np.uint8]
+    """One a row; 0 is good."""
+    paths: dict[int, str]
+    """Of each bad row the field that was at fault."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.types as kinds
 
@@ -28,7 +29,7 @@ def slots_of(data_type: pa.DataType) -> Slots:
     if kinds.is_list(data_type):
         return Slots(data_type, children=(slots_of(data_type.value_type),))
     if kinds.is_large_list(data_type):
-        return Slots(pa.list_(data_type.value_field), children=(slots_of(data_type.value_type),), finish=_cast(data_type))
+        return Slots(pa.list_(data_type.value_field), children=(slots_of(data_type.value_type),), finish=_large(data_type))
     if kinds.is_fixed_size_list(data_type):
         raise Unsupported(f"{data_type} by a kernel, which counts items")
     if any(matches(data_type) for matches in _TEXTS):
@@ -41,3 +42,14 @@ def slots_of(data_type: pa.DataType) -> Slots:
 def _cast(data_type: pa.DataType) -> Callable[[pa.Array], pa.Array]:
     """The same values with other offsets."""
     return lambda array: array.cast(data_type)
+
+
+def _large(data_type: pa.DataType) -> Callable[[pa.Array], pa.Array]:
+    """The same lists with long offsets; a cast would go through all that lies in them."""
+
+    def finish(array: pa.ListArray) -> pa.Array:
+        valid, offsets = array.buffers()[:2]
+        wide = np.frombuffer(offsets, np.int32, len(array) + 1).astype(np.int64)
+        return pa.Array.from_buffers(data_type, len(array), [valid, pa.py_buffer(wide)], array.null_count, 0, [array.values])
+
+    return finish
