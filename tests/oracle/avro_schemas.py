@@ -235,12 +235,6 @@ class Writer:
 
     def _primitive(self, node: Node) -> bytes:
         kind, logical = node.kind, node.logical
-        if kind in {"null", "boolean"}:
-            return b"" if kind == "null" else bytes([self.random.randrange(2)])
-        if kind == "float":
-            return struct.pack("<f", self.random.choice([0.0, -0.0, 1.5, math.inf, math.nan, self.random.uniform(-1e30, 1e30)]))
-        if kind == "double":
-            return struct.pack("<d", self.random.choice([0.0, -0.0, 0.1, -math.inf, math.nan, self.random.uniform(-1e300, 1e300)]))
         if kind in {"int", "long"}:
             return self._integer(node)
         if logical is not None and logical.kind == "decimal":
@@ -250,7 +244,14 @@ class Writer:
         if logical is not None and logical.kind == "uuid":
             text = self.random.randbytes(16).hex()
             return self._sized("-".join([text[:8], text[8:12], text[12:16], text[16:20], text[20:].upper()]).encode())
-        return self._sized(self._text() if kind == "string" else self.random.randbytes(self.random.choice([0, 1, 7, 8, 20])))
+        if kind in {"string", "bytes"}:
+            return self._sized(self._text() if kind == "string" else self.random.randbytes(self.random.choice([0, 1, 7, 8, 20])))
+        return {
+            "null": b"",
+            "boolean": bytes([self.random.randrange(2)]),
+            "float": struct.pack("<f", self.random.choice([0.0, -0.0, 1.5, math.inf, math.nan, self.random.uniform(-1e30, 1e30)])),
+            "double": struct.pack("<d", self.random.choice([0.0, -0.0, 0.1, -math.inf, math.nan, self.random.uniform(-1e300, 1e300)])),
+        }[kind]
 
     def _integer(self, node: Node) -> bytes:
         if node.logical is not None and node.logical.kind == "time":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import os
 from random import Random
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import fastavro
 import pyarrow as pa
@@ -19,14 +19,17 @@ from thalweg.codecs.avro.kernel_decoder import AvroProgram, Unsupported, compile
 from thalweg.codecs.avro.match import Incompatible
 from thalweg.codecs.avro.schema import SchemaError
 
+if TYPE_CHECKING:
+    from thalweg.codecs.avro.schema import Node
+
 EXAMPLES = int(os.environ.get("KERNEL_EXAMPLES", "150"))
 
 
-def same(program: AvroProgram, writer: Any, reader: Any, payloads: list[bytes], **options: Any) -> int:
+def same(program: AvroProgram, writer: Node, reader: Node, payloads: list[bytes], *, max_depth: int = 24, union: str = "dense") -> int:
     """Assert that kernel and reference agree on every row; returns the rows that the kernel left to the reference."""
     found = program.decode(pa.array(payloads, pa.binary()))
     found.batch.validate(full=True)
-    expected = reference(writer, reader, payloads, **options)
+    expected = reference(writer, reader, payloads, max_depth=max_depth, union=union)
     slow = set(found.slow.tolist())
     bad = {row: code for row, code in zip(expected.bad.rows, expected.bad.codes, strict=True) if row not in slow}
 
@@ -38,10 +41,10 @@ def same(program: AvroProgram, writer: Any, reader: Any, payloads: list[bytes], 
     return len(slow)
 
 
-def compiled(writer: Any, reader: Any, **options: Any) -> AvroProgram | None:
+def compiled(writer: Node, reader: Node, *, max_depth: int, union: str = "dense") -> AvroProgram | None:
     """A program; None where the reference decoder does not resolve the schemas either."""
     try:
-        return compile_decoder(writer, reader, **options)
+        return compile_decoder(writer, reader, max_depth=max_depth, union=union)
     except (Incompatible, SchemaError, Unsupported):
         return None
 

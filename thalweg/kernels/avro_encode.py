@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from thalweg.kernels import avro_encode_ops as op_
-from thalweg.kernels.avro_values import below
+from thalweg.kernels.avro_values import INT_HIGH, INT_LOW, LONG_HIGH, below
 from thalweg.kernels.jit import apart, inline, kernel
 from thalweg.kernels.memory import U, copy, put_varint, st32, st64, zigzag
 from thalweg.kernels.program import (
@@ -30,7 +30,6 @@ from thalweg.kernels.program import (
 if TYPE_CHECKING:
     from thalweg.kernels.memory import Bytes, Int, Longs, Words
 
-INT_LOW, INT_HIGH = -(1 << 31), (1 << 31) - 1
 MILLION = 1_000_000
 FULL = np.int64(-1)
 """Position for an output that is too small."""
@@ -236,10 +235,10 @@ def value(
     if op == op_.UNSIGNED and v < 0:
         return np.int64(RANGE), o
     if op == op_.SCALED:
-        t = v * arg
-        if t // arg != v:
+        most = LONG_HIGH // arg
+        if v > most or v < -most:
             return np.int64(RANGE), o
-        v = t
+        v *= arg
     return np.int64(OK), put_varint(out, o, zigzag(v))
 
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from thalweg.kernels.memory import Bytes, Doubles, Floats, Int, Longs, Words
 
 INT_LOW, INT_HIGH = -(1 << 31), (1 << 31) - 1
+LONG_HIGH = (1 << 63) - 1
 UUID_SIZE = 36
 NANOS = 1_000_000
 SCRATCH_WORD = 2
@@ -93,8 +94,11 @@ def ticks(v: Int, p: Int, aux: Longs, arg: Int, h32: Words, h64: Longs, to: Int)
     """A number in a coarser unit times a factor, inside a day where there is a bound."""
     factor = aux[U(arg + 1)]
     bound = aux[U(arg + 2)]
+    most = LONG_HIGH // factor
+    if v > most or v < -most:
+        return np.int64(-RANGE)
     t = v * factor
-    if t // factor != v or (bound != 0 and (t < 0 or t >= bound)):
+    if bound != 0 and (t < 0 or t >= bound):
         return np.int64(-RANGE)
     if aux[U(arg + 3)] != 0:
         h64[U(to)] = t

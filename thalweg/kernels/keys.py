@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 FEW = 8
 FACTOR = U(0x9E3779B97F4A7C15)
+"""Spreads bits over a word."""
 
 
 @apart
@@ -73,7 +74,10 @@ def digest(h8: Bytes, h32: Words, offs: Int, data: Int, i: Int) -> Int:
         w = (w ^ ld64(h8, p)) * FACTOR
         w ^= w >> U(29)
         p += 8
+    tail = U(0)
     while p < end:
-        w = (w ^ U(rd(h8, p))) * FACTOR
+        tail = tail << U(8) | U(rd(h8, p))
         p += 1
-    return np.int64(w >> U(33))
+    w = (w ^ tail) * FACTOR
+    w ^= w >> U(32)
+    return np.int64(w * FACTOR >> U(40))

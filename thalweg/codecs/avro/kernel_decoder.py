@@ -75,10 +75,14 @@ class KernelRows:
 
 
 class AvroProgram:
-    """Decodes what one writer's schema wrote. Used by one thread at a time."""
+    """Decodes what one writer's schema wrote. Used by one thread at a time.
 
-    def __init__(self, schema: pa.Schema, writer: Node, root: Target, wanted: list[int] | None) -> None:
+    ``schema`` is the schema of every batch; ``cuts`` has a line for each record that lies too deep and becomes JSON text.
+    """
+
+    def __init__(self, schema: pa.Schema, writer: Node, root: Target, wanted: list[int] | None, cuts: tuple[str, ...] = ()) -> None:
         """``root`` holds the targets of all of the schema's columns; ``wanted``: the numbers of those that are kept."""
+        self.cuts = cuts
         fields = root.slots.children if wanted is not None else (root.slots,)
         kept = range(len(fields)) if wanted is None else wanted
         self._fields = [fields[i] for i in kept]
@@ -167,7 +171,8 @@ def compile_decoder(
     """
     written = _node(writer)
     meant = written if reader is None else _node(reader)
-    schema = declared if declared is not None else unfolded(meant, max_depth=max_depth, union=union, enum=enum)
+    unfolding = Unfolding(max_depth, union)
+    schema = declared if declared is not None else _unfold(unfolding, meant, enum)
     flat = record_root(meant) is not None
     column = pa.field("", pa.struct(list(schema))) if flat else schema.field(0)
     if enum == "dictionary":
@@ -175,15 +180,19 @@ def compile_decoder(
     kept = [i for i, name in enumerate(schema.names) if wanted is None or name in wanted] if flat else None
     try:
         root = Columns(missing_is_null=missing_is_null, on_text=on_text).target([written], meant, column)
-        return AvroProgram(schema, written, root, kept)
+        return AvroProgram(schema, written, root, kept, tuple(unfolding.cuts))
     except Incompatible as e:
         raise Unsupported(f"{e.where}: {e.message}") from None
 
 
 def unfolded(node: Node, *, max_depth: int, union: str, enum: str) -> pa.Schema:
     """All columns of a schema."""
+    return _unfold(Unfolding(max_depth, union), node, enum)
+
+
+def _unfold(unfolding: Unfolding, node: Node, enum: str) -> pa.Schema:
+    """All columns of a schema; the unfolding notes what is cut."""
     root = record_root(node)
-    unfolding = Unfolding(max_depth, union)
     fields = [unfolding.arrow_field(VALUE, node)] if root is None else [unfolding.arrow_field(f.name, f.node, (root,)) for f in root.fields]
     return pa.schema([_numbered(f) for f in fields] if enum == "number" else fields)
 

@@ -99,7 +99,7 @@ def union_slots(array: pa.UnionArray) -> tuple[np.ndarray[tuple[int], np.dtype[n
     """Type codes and places of a dense union's own slots: pyarrow's properties forget where a slice begins."""
     if len(array) == 0:
         return np.zeros(0, np.int8), np.zeros(0, np.int32)
-    tags, places = (np.frombuffer(array.buffers()[i], kind) for i, kind in ((1, np.int8), (2, np.int32)))
+    tags, places = np.frombuffer(array.buffers()[1], np.int8), np.frombuffer(array.buffers()[2], np.int32)
     return tags[array.offset : array.offset + len(array)], places[array.offset : array.offset + len(array)]
 
 

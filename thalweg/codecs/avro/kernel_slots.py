@@ -16,7 +16,7 @@ from thalweg.codecs.avro.match import Incompatible, best_branch, readable
 from thalweg.codecs.avro.resolve import Resolver
 from thalweg.codecs.avro.schema import NO_DEFAULT, Field, Node, SchemaError
 from thalweg.codecs.avro.types import branch_names, column
-from thalweg.codecs.avro.wire import Cursor
+from thalweg.codecs.avro.wire import Cursor, read_long
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -85,7 +85,7 @@ class Columns:
         author = writers[0] if len(writers) == 1 else None
         if author is not None:
             read = Resolver(declared=True).read(author, author, column)
-            slots.finish = _as_text(read, column.type, author.label, self.on_text)
+            slots.finish = _as_text(read, column.type, author, self.on_text)
         return Target(reader, column, slots, is_json=True, author=author)
 
     def _union(self, flat: Sequence[Node], reader: Node, column: pa.Field, *, nullable: bool) -> Target:
@@ -226,13 +226,13 @@ def _nulls(kind: pa.DataType) -> Callable[[pa.Array], pa.Array]:
     return lambda array: pa.nulls(len(array), kind)
 
 
-def _as_text(read: Read, kind: pa.DataType, label: str, on_text: Callable[[str], None] | None) -> Callable[[pa.Array], pa.Array]:
+def _as_text(read: Read, kind: pa.DataType, author: Node, on_text: Callable[[str], None] | None) -> Callable[[pa.Array], pa.Array]:
     """Kept bytes as JSON text."""
 
     def text(raw: bytes) -> Any:  # noqa: ANN401 - text, or None
         found = read(Cursor(raw))
         if found is not None and on_text is not None:
-            on_text(label)
+            on_text(author.branches[read_long(Cursor(raw))].label if author.kind == "union" else author.label)
         return found
 
     return lambda array: pa.array([None if raw is None else text(raw) for raw in array.to_pylist()], kind)
