@@ -92,7 +92,7 @@ def many_digits(src: Bytes, start: Int, e: Int, n: Int, precision: Int, scale: I
     if e >= HUGE or e <= -HUGE:
         return np.int64(SLOW)
     p = start
-    while rd(src, p) == 48 or rd(src, p) == 46:  # noqa: PLR1714 - Numba compares faster so
+    while rd(src, p) == 48 or rd(src, p) == 46:
         n -= np.int64(rd(src, p) == 48)
         p += 1
     if n == 0:

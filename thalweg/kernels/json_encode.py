@@ -1,4 +1,4 @@
-# ruff: noqa: PLR2004, C901, PLR0911, PLR0912, PLR0915 - a machine's loop is one function; the numbers are bytes
+# ruff: noqa: PLR2004, C901, PLR0912, PLR0915 - a machine's loop is one function; the numbers are bytes
 """The machine that writes JSON: walks the columns of a batch row by row and appends a document for each."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-# ruff: noqa: PLR2004, C901, PLR0911, PLR0912 - the numbers are bytes and code points; a scanner returns what it meets
+# ruff: noqa: PLR2004, C901, PLR0911 - the numbers are bytes and code points; a scanner returns what it meets
 """JSON strings: blanks, ends, escapes and UTF-8. Eight bytes at once where nothing special is among them.
 
 All functions: ``src`` is uint8[n] in, a text that a zero byte ends with ``PAD`` bytes behind it, so that nothing needs to

@@ -1,4 +1,4 @@
-# ruff: noqa: PLR2004, C901, PLR0911, PLR0912 - a machine returns its codes; the numbers are bytes and bits
+# ruff: noqa: PLR2004, PLR0911 - a machine returns its codes; the numbers are bytes and bits
 """JSON values that are rarer than the ones in the main loop: floats of 32 bits, decimals, dates and times, base64, UUIDs, raw text."""
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from thalweg.kernels.avro_values import hex_digit
 from thalweg.kernels.decimals import decimal
 from thalweg.kernels.jit import apart, merged
 from thalweg.kernels.json_skip import skip_value
-from thalweg.kernels.json_text import BACK, MINUS, QUOTE, copy_string, plain_end, skip_string
-from thalweg.kernels.memory import U, copy, ld64, rd, st32, st64
+from thalweg.kernels.json_text import MINUS, QUOTE, copy_string, plain_end
+from thalweg.kernels.memory import U, copy, rd, st64
 from thalweg.kernels.moment import date, time, timestamp
 from thalweg.kernels.number import digits, hard_double, scan_signed, whole
 from thalweg.kernels.powers import TENS

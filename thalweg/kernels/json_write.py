@@ -1,4 +1,4 @@
-# ruff: noqa: PLR2004, C901 - the numbers are bytes and the clock's
+# ruff: noqa: PLR2004 - the numbers are bytes and the clock's
 """Texts that JSON values become: strings with escapes, base64, UUIDs, RFC 3339.
 
 All functions: ``src`` is uint8[n] in, ``dst`` uint8[n] out, positions are int64; they return the position after what they wrote.

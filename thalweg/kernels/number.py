@@ -1,4 +1,4 @@
-# ruff: noqa: PLR2004, C901, PLR0911 - the numbers are bytes, bits and digits; a scanner returns what it meets
+# ruff: noqa: PLR2004, PLR0911 - the numbers are bytes, bits and digits; a scanner returns what it meets
 """Number texts as JSON writes them: digits eight at once, whole numbers exactly, the nearest double (Clinger, then Eisel and Lemire).
 
 All functions: ``src`` is uint8[n] in, a text that a zero byte ends with padding behind it. Never allocates, raises, or

@@ -13,7 +13,7 @@ from thalweg.codecs.json.values import Unsupported
 from thalweg.kernels import json_ops as op
 from thalweg.kernels import program as p
 from thalweg.kernels.json_keys import FACTOR, TAIL_FACTOR
-from thalweg.kernels.program import FIXED, WORDS
+from thalweg.kernels.program import WORDS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
