@@ -1,4 +1,4 @@
-# ruff: noqa: PLR2004, C901, PLR0912, PLR0915 - a machine's loop is one function; the numbers are bytes
+# ruff: noqa: PLR2004, C901, PLR0912, PLR0915, PLR1714 - a machine's loop is one function; the numbers are bytes
 """The Avro machine's fast lane: common ops in their common form; everything else is left to the full machine.
 
 A loop of its own, so that the few values it needs stay in registers. It goes on only where nothing can be wrong.
@@ -101,10 +101,59 @@ def glide(
             stack[U(sp - 2)] = left
             k += 1
             b = prog[U(b + P_JUMP)] - WORDS
+        elif op >= op_.DROPPED:
+            q, to = passed(op - op_.DROPPED, src, p, limit, prog, b)
+            if q < 0:
+                break
+            p = q
+            b = to
         else:
             break
         b += WORDS
     return p, b, k
+
+
+@inline
+def passed(op: Int, src: Bytes, p: Int, limit: Int, prog: Longs, b: Int) -> tuple[Int, Int]:
+    """``(position, word before the next op)`` after a value that no column takes; position -1 where it is not common."""
+    v = rd(src, p)
+    arg = prog[U(b + P_ARG)]
+    q = p + 1
+    if op == op_.LONG or op == op_.INT:
+        if v >= 128:
+            v, q = word_varint(src, p)
+            if op == op_.INT and U(v) > INT_HIGH:
+                q = np.int64(-1)
+    elif op == op_.TEXT:
+        if v >= 128:
+            v, q = word_varint(src, p)
+        n = v >> 1
+        if q < 0 or v & 1 != 0 or n > limit - q or (arg != 0 and ahead(src, q, n) != U(0)):
+            return np.int64(-1), b
+        q += n
+    elif op == op_.DOUBLE:
+        q = p + 8
+    elif op == op_.NULLABLE:
+        if v == 2 * (arg & 1):
+            return q, prog[U(b + P_JUMP)] - WORDS
+        if v != 2 - 2 * (arg & 1):
+            q = np.int64(-1)
+    elif op == op_.FLOAT:
+        q = p + 4
+    elif (op != op_.BOOLEAN or v > 1) and (op != op_.ENUM or v & 129 != 0 or v >> 1 >= arg):
+        q = np.int64(-1)
+    return q, b
+
+
+@inline
+def ahead(src: Bytes, p: Int, n: Int) -> np.uint64:
+    """0 when ``src[p : p + n]`` is ASCII; the last word may reach 8 bytes further."""
+    w = U(0)
+    while n > 8:
+        w |= ld64(src, p)
+        p += 8
+        n -= 8
+    return (w | ld64(src, p) << U(64 - 8 * n & 63)) & HIGH if n > 0 else w & HIGH
 
 
 @inline
