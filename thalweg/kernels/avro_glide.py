@@ -67,21 +67,10 @@ def glide(
                 break
             p += 1
         elif op == op_.TEXT:
-            n = rd(src, p)
-            q = p + 1
-            if n >= 128:
-                n, q = word_varint(src, p)
-                if q < 0:
-                    break
-            if n & 1 != 0 or n >> 1 > limit - q:
+            q = text_ahead(src, p, limit, prog, b, k, h8, h32)
+            if q < 0:
                 break
-            n = n >> 1
-            o = prog[U(b + P_OFFS)] + k
-            at = np.int64(h32[U(o)])
-            if copy_ahead(src, q, n, h8, prog[U(b + P_DATA)] + at) & U(prog[U(b + P_ARG)]) != U(0):
-                break
-            h32[U(o + 1)] = np.int32(at + n)
-            p = q + n
+            p = q
         elif op == op_.DOUBLE:
             h64[U(prog[U(b + P_DATA)] + k)] = np.int64(ld64(src, p))
             p += 8
@@ -111,6 +100,24 @@ def glide(
             break
         b += WORDS
     return p, b, k
+
+
+@inline
+def text_ahead(src: Bytes, p: Int, limit: Int, prog: Longs, b: Int, k: Int, h8: Bytes, h32: Words) -> Int:
+    """Text or bytes to slot ``k``; the next position, -1 where it is not common."""
+    n = rd(src, p)
+    q = p + 1
+    if n >= 128:
+        n, q = word_varint(src, p)
+    if q < 0 or n & 1 != 0 or n >> 1 > limit - q:
+        return np.int64(-1)
+    n = n >> 1
+    o = prog[U(b + P_OFFS)] + k
+    at = np.int64(h32[U(o)])
+    if copy_ahead(src, q, n, h8, prog[U(b + P_DATA)] + at) & U(prog[U(b + P_ARG)]) != U(0):
+        return np.int64(-1)
+    h32[U(o + 1)] = np.int32(at + n)
+    return q + n
 
 
 @inline
