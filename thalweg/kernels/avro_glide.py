@@ -1,4 +1,4 @@
-# ruff: noqa: PLR2004, C901, PLR0912, PLR0915 - a machine's loop is one function; the numbers are bytes
+# ruff: noqa: PLR2004, C901, PLR0912, PLR0915, PLR1714 - a machine's loop is one function; the numbers are bytes
 """The Avro machine's fast lane: common ops in their common form; everything else is left to the full machine.
 
 A loop of its own, so that the few values it needs stay in registers. It goes on only where nothing can be wrong.
@@ -67,21 +67,10 @@ def glide(
                 break
             p += 1
         elif op == op_.TEXT:
-            n = rd(src, p)
-            q = p + 1
-            if n >= 128:
-                n, q = word_varint(src, p)
-                if q < 0:
-                    break
-            if n & 1 != 0 or n >> 1 > limit - q:
+            q = text_ahead(src, p, limit, prog, b, k, h8, h32)
+            if q < 0:
                 break
-            n = n >> 1
-            o = prog[U(b + P_OFFS)] + k
-            at = np.int64(h32[U(o)])
-            if copy_ahead(src, q, n, h8, prog[U(b + P_DATA)] + at) & U(prog[U(b + P_ARG)]) != U(0):
-                break
-            h32[U(o + 1)] = np.int32(at + n)
-            p = q + n
+            p = q
         elif op == op_.DOUBLE:
             h64[U(prog[U(b + P_DATA)] + k)] = np.int64(ld64(src, p))
             p += 8
@@ -101,10 +90,77 @@ def glide(
             stack[U(sp - 2)] = left
             k += 1
             b = prog[U(b + P_JUMP)] - WORDS
+        elif op >= op_.DROPPED:
+            q, to = passed(op - op_.DROPPED, src, p, limit, prog, b)
+            if q < 0:
+                break
+            p = q
+            b = to
         else:
             break
         b += WORDS
     return p, b, k
+
+
+@inline
+def text_ahead(src: Bytes, p: Int, limit: Int, prog: Longs, b: Int, k: Int, h8: Bytes, h32: Words) -> Int:
+    """Text or bytes to slot ``k``; the next position, -1 where it is not common."""
+    n = rd(src, p)
+    q = p + 1
+    if n >= 128:
+        n, q = word_varint(src, p)
+    if q < 0 or n & 1 != 0 or n >> 1 > limit - q:
+        return np.int64(-1)
+    n = n >> 1
+    o = prog[U(b + P_OFFS)] + k
+    at = np.int64(h32[U(o)])
+    if copy_ahead(src, q, n, h8, prog[U(b + P_DATA)] + at) & U(prog[U(b + P_ARG)]) != U(0):
+        return np.int64(-1)
+    h32[U(o + 1)] = np.int32(at + n)
+    return q + n
+
+
+@inline
+def passed(op: Int, src: Bytes, p: Int, limit: Int, prog: Longs, b: Int) -> tuple[Int, Int]:
+    """``(position, word before the next op)`` after a value that no column takes; position -1 where it is not common."""
+    v = rd(src, p)
+    arg = prog[U(b + P_ARG)]
+    q = p + 1
+    if op == op_.LONG or op == op_.INT:
+        if v >= 128:
+            v, q = word_varint(src, p)
+            if op == op_.INT and U(v) > INT_HIGH:
+                q = np.int64(-1)
+    elif op == op_.TEXT:
+        if v >= 128:
+            v, q = word_varint(src, p)
+        n = v >> 1
+        if q < 0 or v & 1 != 0 or n > limit - q or (arg != 0 and ahead(src, q, n) != U(0)):
+            return np.int64(-1), b
+        q += n
+    elif op == op_.DOUBLE:
+        q = p + 8
+    elif op == op_.NULLABLE:
+        if v == 2 * (arg & 1):
+            return q, prog[U(b + P_JUMP)] - WORDS
+        if v != 2 - 2 * (arg & 1):
+            q = np.int64(-1)
+    elif op == op_.FLOAT:
+        q = p + 4
+    elif (op != op_.BOOLEAN or v > 1) and (op != op_.ENUM or v & 129 != 0 or v >> 1 >= arg):
+        q = np.int64(-1)
+    return q, b
+
+
+@inline
+def ahead(src: Bytes, p: Int, n: Int) -> np.uint64:
+    """0 when ``src[p : p + n]`` is ASCII; the last word may reach 8 bytes further."""
+    w = U(0)
+    while n > 8:
+        w |= ld64(src, p)
+        p += 8
+        n -= 8
+    return (w | ld64(src, p) << U(64 - 8 * n & 63)) & HIGH if n > 0 else w & HIGH
 
 
 @inline

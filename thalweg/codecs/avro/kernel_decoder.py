@@ -104,15 +104,12 @@ class AvroProgram:
     def decode(self, payloads: pa.BinaryArray, skip_bytes: int | npt.NDArray[np.int32] = 0) -> KernelRows:
         """Decode each payload after ``skip_bytes`` bytes of framing, one number or one a row. A bad row costs itself."""
         src, offs, present = payload_views(payloads)
-        rows = len(payloads)
-        longest = int(np.diff(offs).max(initial=0))
+        rows, longest = len(payloads), int(np.diff(offs).max(initial=0))
         arena = Arena(self._table, *self._sizes.guess(rows, int(offs[-1]) - int(offs[0]), longest + self._room))
-        codes, faults, good = np.zeros(rows, np.uint8), np.empty(rows * avro_ops.FAULT, np.int64), np.empty(rows, np.int32)
-        state = np.array([0, 0, self._room], np.int64)
         seen = np.zeros(1 << max(2 * longest, 16).bit_length() if self._has_maps else 1, np.int32)
-        saved = np.zeros_like(arena.counters)
-        program = self._program.copy()
         skips = readonly(np.atleast_1d(np.asarray(skip_bytes, np.int32)))
+        codes, faults, good = np.zeros(rows, np.uint8), np.empty(rows * avro_ops.FAULT, np.int64), np.empty(rows, np.int32)
+        state, program, saved = np.array([0, 0, self._room], np.int64), self._program.copy(), np.zeros_like(arena.counters)
         while True:
             arena.link(program)
             done = avro.decode(
@@ -153,16 +150,10 @@ def compile_decoder(
 ) -> AvroProgram:
     """The program that reads what ``writer`` wrote, as ``reader`` means it (None: as it was written).
 
-    Args:
-        writer: A schema: parsed nodes, JSON or JSON text.
-        reader: The reader's schema in the same forms.
-        declared: The columns; None for all of the reader's schema.
-        max_depth: Records inside records that become columns; what lies deeper becomes JSON text.
-        union: ``dense`` or ``struct``.
-        enum: ``dictionary``, or ``number`` for the symbols' numbers; without ``declared`` only.
-        wanted: The columns to keep; the others are checked as if they were read, and dropped.
-        missing_is_null: A declared column that the reader's schema does not have is NULL.
-        on_text: Told the type of each value that became JSON text.
+    ``declared``: the columns, None for all of the reader's schema; then ``max_depth`` records inside records become columns (deeper ones JSON
+    text), ``union`` is ``dense`` or ``struct``, ``enum`` is ``dictionary`` or ``number``. ``wanted``: the columns to keep; the others are checked as
+    if they were read, and dropped. ``missing_is_null``: a declared column that the reader's schema does not have is NULL. ``on_text`` is told the
+    type of each value that became JSON text.
 
     Raises:
         SchemaError: No Avro schema, or one that unfolds too far.

@@ -365,7 +365,7 @@ class Emitter:
         """Append a row; a value without a column is dropped. Returns the row's number."""
         number = -1 if slots is None else slots.number
         row = [0] * p.WORDS
-        row[p.P_OP], row[p.P_MASK] = (code, -1) if number >= 0 else (code | op.DROPPED, 0)
+        row[p.P_OP], row[p.P_MASK] = (code, -1) if number >= 0 else (code if code == op.LIST_END else code | op.DROPPED, 0)
         row[p.P_ARG], row[p.P_JUMP], row[p.P_COLUMN] = arg, jump, number
         self._rows.append(row)
         self.paths.append(".".join(self._path))

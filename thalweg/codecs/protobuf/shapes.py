@@ -80,6 +80,10 @@ class Unfolding:
         """The columns of a message: all of them, or those that are declared. Raises DescriptorError, Incompatible."""
         return self._members(form, (form,), "", None if declared is None else list(declared))
 
+    def field(self, part: Part, form: Form) -> Shape:
+        """The column of one field of a message, whole. Raises DescriptorError."""
+        return self._column(part, (form,), part.name, None)
+
     def _members(self, form: Form, path: tuple[Form, ...], where: str, declared: Sequence[pa.Field] | None) -> tuple[Shape, ...]:
         """The fields of a message; ``path`` holds the messages around it and itself."""
         if declared is None:
