@@ -152,7 +152,7 @@ def is_known(key: str, known: list[OptionDoc]) -> bool:
 
 def unknown(key: str, known: list[OptionDoc]) -> OptionError:
     """The error for a key that nobody claims, with the nearest key that somebody does."""
-    near = difflib.get_close_matches(key, [d.key for d in known if not d.prefix], n=1, cutoff=0.6)
+    near = difflib.get_close_matches(key.lower(), [d.key for d in known if not d.prefix], n=1, cutoff=0.6)
     hint = f"did you mean '{near[0]}'?" if near else f"known options: {', '.join(d.key + ('*' if d.prefix else '') for d in known)}"
     return OptionError(key, f"unknown option '{key}'", hint=hint)
 
