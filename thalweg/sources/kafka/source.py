@@ -51,6 +51,7 @@ class KafkaSource(Source):
         self._trouble = Trouble(context, self._place, self._conf)
         self._listener: Listener | None = None
         self._opened = False
+        self._identities: dict[str, TopicIdentity] = {}
         self._consumer: Consumer
         self._assignment: Assignment
         self._intake: Intake
@@ -75,7 +76,7 @@ class KafkaSource(Source):
 
     def identity(self, partition: Partition) -> TopicIdentity:
         """Cluster id and topic id, from memory."""
-        return self._topics.identity(partition.topic)
+        return self._identities[partition.topic]
 
     def poll(self, budget: Budget) -> RawBatch | None:
         """The next records; callbacks of the group run inside."""
@@ -164,7 +165,7 @@ class KafkaSource(Source):
         )
         self._consumer = consumer = client.connect(conf, self._trouble.noticed, context.observer)
         self._positions = Positions(consumer, self._options, patience)
-        self._topics = Topics(consumer, self._place, conf, patience, context)
+        self._topics = Topics(consumer, self._place, conf, patience, context, self._identities)
         self._assignment = Assignment(
             context.relation, consumer, self._positions, self._topics, self._buffer,
             cooperative=client.cooperative(conf), group=context.group,
