@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import subprocess
 import time
+import uuid
 from typing import TYPE_CHECKING
 
 from confluent_kafka import KafkaException
@@ -101,8 +103,7 @@ def make_kafka(folder: Path, *extra: str) -> KafkaServer:
     text = _PROPERTIES.format(port=port, sasl=sasl, controller=controller, folder=folder)
     properties.write_text(text + "".join(f"{line}\n" for line in extra), encoding="utf-8")
     tool = ["java", "-XX:TieredStopAtLevel=1", "-cp", classpath, "kafka.tools.StorageTool"]
-    made = subprocess.run([*tool, "random-uuid"], capture_output=True, text=True, check=True, timeout=60)
-    cluster_id = made.stdout.strip().splitlines()[-1]
+    cluster_id = "c" + base64.urlsafe_b64encode(uuid.uuid4().bytes).decode()[1:22]
     subprocess.run([*tool, "format", "-t", cluster_id, "-c", str(properties)], capture_output=True, check=True, timeout=60)
     java = ["java", "-Xms256m", "-Xmx512m", "-XX:+UseSerialGC", "-cp", classpath, "kafka.Kafka", str(properties)]
     return KafkaServer(java, folder, port, facts={"sasl": f"127.0.0.1:{sasl}"})

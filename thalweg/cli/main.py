@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import os
 import signal
 import sys
@@ -19,10 +20,12 @@ EXIT_FAILED = 1
 EXIT_USAGE = 2
 EXIT_INTERRUPTED = 128 + signal.SIGINT
 EXIT_CLOSED_PIPE = 128 + signal.SIGPIPE
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO})
 
 
 def run() -> NoReturn:
     """Entry point of the console script and of ``python -m thalweg``."""
+    _fill_streams()
     sys.exit(main(sys.argv[1:]))
 
 
@@ -58,11 +61,18 @@ def _guarded(call: Callable[[argparse.Namespace], int], arguments: argparse.Name
             registry.attribute("traceback:print_exception")(e)
         return EXIT_USAGE if isinstance(e, UserError) else EXIT_FAILED
     except BaseException as e:  # noqa: BLE001 - a panic in the engine is a BaseException too
-        if arguments.debug:
-            registry.attribute("traceback:print_exception")(e)
-        said = " ".join(str(e).split())[:500]
-        sys.stderr.write(f"internal error: {type(e).__name__}: {said} (run again with --debug)\n")
-        return EXIT_FAILED
+        return _unexpected(e, arguments)
+
+
+def _unexpected(error: BaseException, arguments: argparse.Namespace) -> int:
+    """A full disk behind standard output; else a bug: one line, and the traceback on request."""
+    if isinstance(error, OSError) and error.filename is None and error.errno in _FULL:
+        return _not_written(error)
+    if arguments.debug:
+        registry.attribute("traceback:print_exception")(error)
+    said = " ".join(str(error).split())[:500]
+    sys.stderr.write(f"internal error: {type(error).__name__}: {said} (run again with --debug)\n")
+    return EXIT_FAILED
 
 
 def _flushed(code: int) -> int:
@@ -72,7 +82,26 @@ def _flushed(code: int) -> int:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_CLOSED_PIPE
+    except OSError as e:
+        return _not_written(e)
     return code
+
+
+def _not_written(error: OSError) -> int:
+    """Standard output takes no more: said once, and not again when the interpreter flushes at its end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.stderr.write(f"error: cannot write to standard output: {os.strerror(error.errno or 0)}\n")
+    return EXIT_FAILED
+
+
+def _fill_streams() -> None:
+    """A standard stream that came closed (``>&-``) leads nowhere; else the next file that is opened would take its place."""
+    while (descriptor := os.open(os.devnull, os.O_RDWR)) <= 2:  # noqa: PLR2004 - standard error
+        os.set_inheritable(descriptor, True)  # noqa: FBT003 - the function takes it so
+    os.close(descriptor)
+    sys.stdin = sys.stdin or os.fdopen(0, closefd=False)
+    sys.stdout = sys.stdout or os.fdopen(1, "w", closefd=False)
+    sys.stderr = sys.stderr or os.fdopen(2, "w", closefd=False)
 
 
 def _parser() -> argparse.ArgumentParser:

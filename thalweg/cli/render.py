@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, TextIO
 from rich.cells import cell_len
 
 from thalweg.errors import ScriptError, ScriptErrors
+from thalweg.model.options import redact_line
 
 if TYPE_CHECKING:
     from thalweg.errors import Location, ThalwegError
@@ -71,10 +72,10 @@ def _block(text: str) -> str:
 
 def _caret(location: Location, width: int) -> list[str]:
     """The source line and the line under it, cut around the caret where they do not fit."""
-    at, count = location.column - 1, max(1, location.width)
-    before, marked = _expanded(location.text[:at], 0), ""
-    marked = _expanded(location.text[at : at + count], cell_len(before))
-    after = _expanded(location.text[at + count :], cell_len(before + marked))
+    at, count, line = location.column - 1, max(1, location.width), redact_line(location.text)
+    before, marked = _expanded(line[:at], 0), ""
+    marked = _expanded(line[at : at + count], cell_len(before))
+    after = _expanded(line[at + count :], cell_len(before + marked))
     room = max(width, _NARROWEST) - len(_INDENT)
     if cell_len(before + marked + after) > room:
         before, marked, after = _window(before, marked, after, room)

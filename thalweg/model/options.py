@@ -27,6 +27,10 @@ _DURATION_NS = {
 _SIZE = re.compile(r"(?P<n>\d+(?:\.\d+)?)\s*(?P<unit>b|kb|kib|mb|mib|gb|gib)?", re.IGNORECASE)
 _SIZE_BYTES = {"b": 1, "kb": 1_000, "kib": 1 << 10, "mb": 1_000_000, "mib": 1 << 20, "gb": 1_000_000_000, "gib": 1 << 30}
 REDACTED = "********"
+_URL_SECRET = re.compile(
+    r"((?<=://)[^/@:\s']*:|[?&][^=&\s']*(?:password|secret|token|credential)[^=&\s']*=)((?<=:)[^/\s']*(?=@)|(?<==)[^&\s']*)", re.IGNORECASE
+)
+_OPTION = re.compile(r"('[^']*'\s*=?\s*')((?:[^']|'')*)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +156,7 @@ def is_known(key: str, known: list[OptionDoc]) -> bool:
 
 def unknown(key: str, known: list[OptionDoc]) -> OptionError:
     """The error for a key that nobody claims, with the nearest key that somebody does."""
-    near = difflib.get_close_matches(key, [d.key for d in known if not d.prefix], n=1, cutoff=0.6)
+    near = difflib.get_close_matches(key.lower(), [d.key for d in known if not d.prefix], n=1, cutoff=0.6)
     hint = f"did you mean '{near[0]}'?" if near else f"known options: {', '.join(d.key + ('*' if d.prefix else '') for d in known)}"
     return OptionError(key, f"unknown option '{key}'", hint=hint)
 
@@ -188,5 +192,15 @@ def redact(values: Mapping[str, str]) -> dict[str, str]:
 
 
 def redact_url(url: str) -> str:
-    """``scheme://user:secret@host`` without the secret."""
-    return re.sub(r"(?<=://)([^/@:\s]*):[^/@\s]*@", rf"\1:{REDACTED}@", url)
+    """``scheme://user:secret@host?token=secret`` without the secrets."""
+    return _URL_SECRET.sub(lambda found: found[1] + REDACTED, url)
+
+
+def redact_line(line: str) -> str:
+    """A line of a ``.sql`` file in which every secret is covered by as many asterisks: what stands behind it stays in its place."""
+
+    def covered(found: re.Match[str]) -> str:
+        return found[1] + "*" * len(found[2])
+
+    line = _OPTION.sub(lambda found: covered(found) if _SECRET.search(found[1]) else found[0], line)
+    return _URL_SECRET.sub(covered, line)

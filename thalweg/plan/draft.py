@@ -119,9 +119,10 @@ class Draft:
 
 
 def nearest(word: str, known: Collection[str]) -> str | None:
-    """``did you mean 'x'?``, or None."""
-    near = difflib.get_close_matches(word, known, n=1)
-    return f"did you mean '{near[0]}'?" if near else None
+    """``did you mean 'x'?``, or None; upper and lower case are one."""
+    folded = {name.lower(): name for name in known}
+    near = difflib.get_close_matches(word.lower(), folded, n=1)
+    return f"did you mean '{folded[near[0]]}'?" if near else None
 
 
 def listed(words: Collection[str], limit: int = 12) -> str:

@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from thalweg.runtime.upgrade import Upgrade
 
 
+_SHORTEST_S = 0.2
+"""What a thread gets to end when there is no time left."""
+
+
 @dataclass(frozen=True, slots=True)
 class Machine:
     """The parts of a pipeline, wired by compose.py."""
@@ -68,6 +72,7 @@ class Pipeline:
         """Nothing is started or opened yet."""
         self._machine, self._clock, self._observer = machine, clock, observer
         self._aborted = threading.Event()
+        self._stopped_ns: int | None = None
         self._reader_threads = [threading.Thread(target=self._read, args=(r,), name=f"reader-{r.name}", daemon=True) for r in machine.readers]
         self._worker = threading.Thread(target=self._work, name="worker", daemon=True)
 
@@ -144,6 +149,7 @@ class Pipeline:
         while not self._finished() and not self._aborted.is_set():
             if self._machine.failure.stopping.is_set() and not told:
                 told = True
+                self._stopped_ns = self._clock.monotonic_ns()
                 for reader in self._machine.readers:
                     reader.stop()
             self._reader_threads_join()
@@ -163,13 +169,21 @@ class Pipeline:
         machine.work.close()
         for lane in machine.lanes:
             lane.stop_accepting()
-        grace = 0.2 if self._aborted.is_set() else machine.drain_deadline_ns / SECOND_NS
         if self._worker.ident:
-            self._worker.join(grace)
+            self._worker.join(self._grace())
         machine.epochs.close()
         for lane in machine.lanes:
-            if not lane.close(grace) and not self._aborted.is_set():
+            if not lane.close(self._grace()) and not self._aborted.is_set():
                 machine.failure.set(PipelineError(f"sink {lane.name} did not close in time"))
+
+    def _grace(self) -> float:
+        """Seconds that a thread may still take to end: the deadline is one for everything that a stop makes wait."""
+        if self._aborted.is_set():
+            return _SHORTEST_S
+        if self._stopped_ns is None:
+            self._stopped_ns = self._clock.monotonic_ns()
+        left = self._stopped_ns + self._machine.drain_deadline_ns - self._clock.monotonic_ns()
+        return max(left / SECOND_NS, _SHORTEST_S)
 
     def _reason(self) -> str:
         """Why the run ended, for the log."""

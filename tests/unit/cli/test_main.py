@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -170,3 +171,21 @@ def test_run_exits_with_the_code(monkeypatch: pytest.MonkeyPatch) -> None:
         cli.run()
 
     assert left.value.code == 0
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_full_disk_behind_standard_output_is_one_line(unbuffered: str) -> None:
+    """It is no internal error, and the interpreter does not complain once more at its end (CL-02)."""
+    env = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run([sys.executable, "-m", "thalweg", "version"], stdout=full, stderr=subprocess.PIPE, check=False, env=env)
+
+    assert (done.returncode, done.stderr) == (1, b"error: cannot write to standard output: No space left on device\n")
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_streams_that_came_closed_lead_nowhere(closed: str) -> None:
+    """As with ``/dev/null``: a daemon's closed descriptors are no error and no file ends up in their place (CL-02)."""
+    done = subprocess.run(["/bin/sh", "-c", f"exec {sys.executable} -m thalweg version {closed}"], capture_output=True, check=False)
+
+    assert (done.returncode, done.stderr) == (0, b"")

@@ -61,6 +61,23 @@ def test_caret_at_the_end_of_a_line() -> None:
     assert caret("SELECT", 7)[1] == "          ^"
 
 
+@pytest.mark.parametrize(
+    ("line", "shown"),
+    [
+        ("('x.password' 'it''s', 'b' 'c', 'x.token'='t')", "('x.password' '*****', 'b' 'c', 'x.token'='*')"),
+        ("'ssl.key.pem' 'never closed", "'ssl.key.pem' '************"),
+        ("SET 'client.secret' = 'y';", "SET 'client.secret' = '*';"),
+        ("LOCATION 'http://u:p@ss@h/x?token=t&a=b'", "LOCATION 'http://u:****@h/x?token=*&a=b'"),
+        ("SELECT 'a', 'b' FROM t WHERE x = 'password' AND y = 'z'", "SELECT 'a', 'b' FROM t WHERE x = 'password' AND y = 'z'"),
+        ("'url' 'http://host:8081/subjects/a@b'", "'url' 'http://host:8081/subjects/a@b'"),
+    ],
+)
+def test_secrets_of_a_shown_line_are_covered(line: str, shown: str) -> None:
+    """An error beside a password does not print it, and its caret stays where it was (CFG-22)."""
+    assert caret(line, len(line) - 1)[0] == f"    {shown}"
+    assert len(line) == len(shown)
+
+
 @pytest.mark.parametrize("column", [1, 60, 150, 299])
 def test_long_lines_are_cut_around_the_caret(column: int) -> None:
     """Whatever the column, the line fits and the caret stands under its character (CL-02)."""

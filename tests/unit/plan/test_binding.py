@@ -51,12 +51,13 @@ def test_errors_stand_at_the_option_that_was_given() -> None:
 
 def test_unknown_options_are_those_that_nobody_reads() -> None:
     """Every reader's keys and prefixes count; what is judged elsewhere is left alone."""
-    draft, given = draft_of("'dept' '1', 'more.x' '1', 'json.y' '1', 'key.depth' '1'")
+    draft, given = draft_of("'dept' '1', 'more.x' '1', 'json.y' '1', 'key.depth' '1', 'DEPTH' '1'")
 
     assert binding.refuse_unknown(draft, given, [Reader(Knobs)], also=("json.",))
     assert [(e.message, e.hint) for e in draft.errors] == [
         ("unknown option 'dept'", "did you mean 'depth'?"),
         ("unknown option 'key.depth'", "did you mean 'depth'?"),
+        ("unknown option 'DEPTH'", "did you mean 'depth'?"),
     ]
 
 

@@ -17,6 +17,7 @@ def test_lists_are_cut() -> None:
 def test_the_nearest_word_or_nothing() -> None:
     """A word that is near to none gets no suggestion."""
     assert nearest("ordres", ["orders", "lines"]) == "did you mean 'orders'?"
+    assert nearest("ORDERS", ["Orders", "lines"]) == "did you mean 'Orders'?"
     assert nearest("zzz", ["orders"]) is None
 
 

@@ -18,7 +18,7 @@ _HINTS = {
     errno.EPERM: "give the user that runs this process the right to write there",
     errno.EROFS: "the file system is mounted read-only",
     errno.ENOTDIR: "a part of the path is a file; name a folder",
-    errno.ENOENT: "the folder was removed meanwhile: a new start goes on behind what was committed, with --rewrite it starts over",
+    errno.ENOENT: "a folder is missing; if it was removed while the pipeline ran, the next start goes on behind what was committed, or over with --rewrite",
     errno.EEXIST: "a file is where a folder should be; name a folder",
     errno.EMFILE: "raise the limit of open files (ulimit -n) or lower 'partition.max-open'",
 }

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import functools
 import threading
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from confluent_kafka import Consumer, Producer, TopicPartition
 
+from thalweg import resources
 from thalweg.errors import SourceFailed, UserError
 from thalweg.native.mock_cluster import MockCluster
 
@@ -98,7 +98,7 @@ def clusters() -> Clusters:
 
 def json_lines(name: str, folder: str) -> Iterator[bytes]:
     """The lines of a file, bytes as they are, without empty ones; raises UserError where it cannot be read."""
-    path = Path(folder, name)
+    path = resources.find(name, folder)
     try:
         with path.open("rb") as file:
             for line in file:

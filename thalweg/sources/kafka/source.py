@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 _COMMIT_PATIENCE_NS: Final = 60_000_000_000
 """How long the last commit of a bounded run waits for a dead member to leave the group; the client's session time-out is 45 s."""
+_COMMIT_S: Final = 5.0
+"""How long a commit waits for a broker that is away before it is left out."""
 _PAUSE_NS: Final = 500_000_000
 
 
@@ -49,6 +51,7 @@ class KafkaSource(Source):
         self._trouble = Trouble(context, self._place, self._conf)
         self._listener: Listener | None = None
         self._opened = False
+        self._identities: dict[str, TopicIdentity] = {}
         self._consumer: Consumer
         self._assignment: Assignment
         self._intake: Intake
@@ -73,7 +76,7 @@ class KafkaSource(Source):
 
     def identity(self, partition: Partition) -> TopicIdentity:
         """Cluster id and topic id, from memory."""
-        return self._topics.identity(partition.topic)
+        return self._identities[partition.topic]
 
     def poll(self, budget: Budget) -> RawBatch | None:
         """The next records; callbacks of the group run inside."""
@@ -162,14 +165,13 @@ class KafkaSource(Source):
         )
         self._consumer = consumer = client.connect(conf, self._trouble.noticed, context.observer)
         self._positions = Positions(consumer, self._options, patience)
-        self._topics = Topics(consumer, self._place, conf, patience, context)
+        self._topics = Topics(consumer, self._place, conf, patience, context, self._identities)
         self._assignment = Assignment(
             context.relation, consumer, self._positions, self._topics, self._buffer,
             cooperative=client.cooperative(conf), group=context.group,
         )
         self._intake = Intake(consumer, self._assignment, self._buffer, context.clock)
-        keys = self._topics.find(lambda: self._trouble.check_start(consumer))
-        self._ask_for(keys)
+        self._ask_for(self._trouble.explained(lambda: self._topics.find(lambda: self._trouble.check_start(consumer))))
 
     def _ask_for(self, keys: list[Key]) -> None:
         """Take partitions, or join the group that deals them out."""
@@ -234,6 +236,8 @@ class KafkaSource(Source):
         """One try: what went through, and why the rest did not."""
         targets = [TopicPartition(p.topic, p.index, offset, metadata) for p, offset in positions.items()]
         try:
+            # A commit has no time-out of its own: one that starts while the broker is away hangs until it is back. This question has one.
+            self._consumer.committed(targets[:1], timeout=_COMMIT_S)
             answers = self._consumer.commit(offsets=targets, asynchronous=False)
         except KafkaException as e:
             return {}, self._overtaken(e.args[0])

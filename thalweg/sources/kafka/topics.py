@@ -31,15 +31,18 @@ _MOCK: Final = "mockCluster"
 class Topics:
     """The cluster's view of the topics of one source."""
 
-    def __init__(self, consumer: Consumer, place: Place, conf: Mapping[str, str], patience: Patience, context: SourceContext) -> None:
-        """Nothing is asked yet."""
+    def __init__(
+        self, consumer: Consumer, place: Place, conf: Mapping[str, str], patience: Patience, context: SourceContext,
+        identities: dict[str, TopicIdentity],
+    ) -> None:
+        """Nothing is asked yet; what is learned goes to ``identities``, which outlives a client and is read by other threads."""
         self._consumer = consumer
         self._place = place
         self._conf = conf
         self._patience = patience
         self._observer = context.observer
         self._clock = context.clock
-        self._identities: dict[str, TopicIdentity] = {}
+        self._identities = identities
         self._cluster = ""
 
     def find(self, check: Callable[[], None]) -> list[Key]:
@@ -74,10 +77,6 @@ class Topics:
         metadata = self._patience.ask(f"topic {topic!r} cannot be looked up", self._lister(topic))
         found = metadata.topics.get(topic)
         return found is not None and (found.error is None or found.error.name() != "UNKNOWN_TOPIC_OR_PART")
-
-    def identity(self, topic: str) -> TopicIdentity:
-        """Cluster id and topic id, from memory; :meth:`identify` asked before."""
-        return self._identities[topic]
 
     def identify(self, topics: Collection[str]) -> None:
         """Ask for the ids of these topics; a cluster that gives no topic ids gets the name in their place, said once."""

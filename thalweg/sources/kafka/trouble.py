@@ -9,14 +9,14 @@ from thalweg.model.events import Notice, OffsetReset
 from thalweg.sources.kafka import client, faults
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from confluent_kafka import Consumer, KafkaError
 
     from thalweg.model.position import Partition
     from thalweg.ports.source import SourceContext
     from thalweg.sources.kafka.options import Place
-    from thalweg.sources.kafka.reader import Fault
+    from thalweg.sources.kafka.reader import Fault, Key
     from thalweg.sources.kafka.topics import Topics
 
 
@@ -35,6 +35,7 @@ class Trouble:
         self._conf = conf
         self._refused: KafkaError | None = None
         self._fatal: KafkaError | None = None
+        self._heard: str | None = None
 
     def noticed(self, error: KafkaError) -> None:
         """The client's error callback: runs inside poll."""
@@ -43,7 +44,18 @@ class Trouble:
         elif error.name() in faults.REFUSED:
             self._refused = error
         else:
+            if error.name() != "_ALL_BROKERS_DOWN":
+                self._heard = client.scrub(error.str(), self._conf)
             self._say("warning", "kafka.broker", error)
+
+    def explained(self, find: Callable[[], list[Key]]) -> list[Key]:
+        """What ``find`` finds; where no broker answers, its error also says what the client has heard from them."""
+        try:
+            return find()
+        except SourceFailed as e:
+            if self._heard is None or self._heard in e.message:
+                raise
+            raise SourceFailed(f"{e.message}; the client says: {self._heard}", where=e.where, hint=e.hint) from None
 
     def check_start(self, consumer: Consumer) -> None:
         """While the first answer is waited for: raise as soon as the broker refuses us."""
