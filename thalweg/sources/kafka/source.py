@@ -52,8 +52,8 @@ class KafkaSource(Source):
         self._trouble = Trouble(context, self._place, self._conf)
         self._listener: Listener | None = None
         self._opened = False
-        self._intake = Intake(consumer, self._tap, self._assignment, self._buffer, context.clock)
-        self._ask_for(self._trouble.explained(lambda: self._topics.find(lambda: self._trouble.check_start(consumer))))
+        self._identities: dict[str, TopicIdentity] = {}
+        self._reader = options.reader
         self._consumer: Consumer
         self._tap: Tap
         self._assignment: Assignment
@@ -173,14 +173,8 @@ class KafkaSource(Source):
             context.relation, consumer, self._tap, self._positions, self._topics, self._buffer,
             cooperative=client.cooperative(conf), group=context.group,
         )
-<<<<<<< HEAD
-        self._intake = Intake(consumer, self._assignment, self._buffer, context.clock)
-        self._ask_for(self._trouble.explained(lambda: self._topics.find(lambda: self._trouble.check_start(consumer))))
-=======
         self._intake = Intake(consumer, self._tap, self._assignment, self._buffer, context.clock)
-        keys = self._topics.find(lambda: self._trouble.check_start(consumer))
-        self._ask_for(keys)
->>>>>>> ingest
+        self._ask_for(self._trouble.explained(lambda: self._topics.find(lambda: self._trouble.check_start(consumer))))
 
     def _leave(self) -> None:
         """Leave the group and let go of the client; its queues first, which the client waits for."""
