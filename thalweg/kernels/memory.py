@@ -148,12 +148,6 @@ def word_varint(src: Bytes, p: Int) -> tuple[Int, Int]:
     return np.int64(w), p + n
 
 
-@inline
-def spread(w: np.uint64, n: Int) -> np.uint64:
-    """The lowest ``n`` bytes of a word, 0 to 8 of them."""
-    return (w << U(8 * (8 - n) & 63)) if n > 0 else U(0)
-
-
 @apart
 def long_varint(src: Bytes, p: Int, end: Int) -> tuple[Int, Int]:
     """:func:`varint`, byte by byte."""

@@ -12,7 +12,7 @@ import pyarrow as pa
 from thalweg.arrow.builders import Finisher, table_of
 from thalweg.arrow.rows import LIMIT, MALFORMED, TYPE
 from thalweg.codecs.avro.kernel_program import Emitter
-from thalweg.codecs.avro.kernel_slots import Columns, Target
+from thalweg.codecs.avro.kernel_slots import Columns, Target, TextFault
 from thalweg.codecs.avro.match import Incompatible
 from thalweg.codecs.avro.resolve import Resolver
 from thalweg.codecs.avro.schema import Node, parse
@@ -103,13 +103,23 @@ class AvroProgram:
 
     def decode(self, payloads: pa.BinaryArray, skip_bytes: int | npt.NDArray[np.int32] = 0) -> KernelRows:
         """Decode each payload after ``skip_bytes`` bytes of framing, one number or one a row. A bad row costs itself."""
+        try:
+            return self._decode(payloads, skip_bytes, self._program.copy())
+        except TextFault:
+            careful = self._program.copy()
+            marks = careful[:, p.P_OP] & avro_ops.OPS == avro_ops.MARK
+            careful[marks, p.P_OP], careful[marks, p.P_ARG] = avro_ops.FAIL, p.SLOW
+            return self._decode(payloads, skip_bytes, careful)
+
+    def _decode(self, payloads: pa.BinaryArray, skip_bytes: int | npt.NDArray[np.int32], program: Longs) -> KernelRows:
+        """Run a program over the payloads. Raises TextFault where kept bytes cannot be written as text."""
         src, offs, present = payload_views(payloads)
         rows, longest = len(payloads), int(np.diff(offs).max(initial=0))
         arena = Arena(self._table, *self._sizes.guess(rows, int(offs[-1]) - int(offs[0]), longest + self._room))
         seen = np.zeros(1 << max(2 * longest, 16).bit_length() if self._has_maps else 1, np.int32)
         skips = readonly(np.atleast_1d(np.asarray(skip_bytes, np.int32)))
         codes, faults, good = np.zeros(rows, np.uint8), np.empty(rows * avro_ops.FAULT, np.int64), np.empty(rows, np.int32)
-        state, program, saved = np.array([0, 0, self._room], np.int64), self._program.copy(), np.zeros_like(arena.counters)
+        state, saved = np.array([0, 0, self._room], np.int64), np.zeros_like(arena.counters)
         while True:
             arena.link(program)
             done = avro.decode(

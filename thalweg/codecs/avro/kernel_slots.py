@@ -26,6 +26,10 @@ if TYPE_CHECKING:
 _DECIMAL128: Final = 38
 
 
+class TextFault(Exception):
+    """Kept bytes that cannot be written as text: their rows are the reference decoder's."""
+
+
 @dataclass(slots=True, eq=False)
 class Target:
     """Where values of a reader's type go."""
@@ -230,7 +234,10 @@ def _as_text(read: Read, kind: pa.DataType, author: Node, on_text: Callable[[str
     """Kept bytes as JSON text."""
 
     def text(raw: bytes) -> Any:  # noqa: ANN401 - text, or None
-        found = read(Cursor(raw))
+        try:
+            found = read(Cursor(raw))
+        except (BadValue, IndexError, RecursionError) as e:
+            raise TextFault(str(e)) from e
         if found is not None and on_text is not None:
             on_text(author.branches[read_long(Cursor(raw))].label if author.kind == "union" else author.label)
         return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import sys
 import time
 from decimal import Decimal
 from typing import Any
@@ -196,6 +197,23 @@ def test_recursion_never_overflows(wrap: Any) -> None:  # noqa: ANN401 - a funct
         found = compile_decoder(schema, max_depth=2, wanted=wanted).decode(pa.array([fine, deep, fine], pa.binary()))
 
         assert found.codes.tolist() == [p.OK, p.LIMIT, p.OK]
+
+
+def test_text_that_python_cannot_write_is_left_to_the_reference() -> None:
+    """Text nested deeper than the interpreter's stack costs its row the fast path, not the batch (AV-21)."""
+    schema = {"type": "record", "name": "N", "fields": [{"name": "n", "type": {"type": "array", "items": {"type": "map", "values": ["null", "N"]}}}]}
+    step = b"\2\2\2k\2"
+    deep, fine = step * 90 + b"\0" + b"\0\0" * 90, step * 2 + b"\0" + b"\0\0" * 2
+    program = compile_decoder(schema, max_depth=1)
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(300)
+    try:
+        found = program.decode(pa.array([fine, deep, b"\0"], pa.binary()))
+    finally:
+        sys.setrecursionlimit(limit)
+
+    assert found.codes.tolist() == [p.SLOW, p.SLOW, p.OK]
+    assert program.decode(pa.array([fine, b"\0"], pa.binary())).codes.tolist() == [p.OK, p.OK]
 
 
 def test_recursion_without_end_is_refused() -> None:
