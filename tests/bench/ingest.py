@@ -35,7 +35,7 @@ def seconds(cluster: MockCluster, partitions: int, reader: str) -> float:
     """Processor time of the reader thread from the first call to the last record, once everything is in the client's queue."""
     keys = [("t", index) for index in range(partitions)]
     consumer = Consumer({**CONF, "bootstrap.servers": cluster.bootstrap})
-    tap = Tap(consumer, "bench", reader, SystemClock(), lambda reason: sys.exit(reason))
+    tap = Tap(consumer, "bench", reader, SystemClock(), sys.exit)
     tap.hold(keys)
     consumer.assign([TopicPartition(*key, 0) for key in keys])
     time.sleep(PREFETCH_S)

@@ -118,8 +118,7 @@ def survey(
 ) -> None:  # fmt: skip
     """Read what is of one size. Errors go to ``errors`` by message; all else is packed, by good message.
 
-    A size of -1 is NULL. ``totals``: good messages, headers, bytes of their names, bytes of their values. ``scratch``: its own address, then
-    three words for answers.
+    A size of -1 is NULL. ``totals``: good messages, headers, bytes of names and of values. ``scratch``: its own address and room for answers.
     """
     answer = scratch[0] + _U(8)
     kept = 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -15,6 +15,9 @@ from thalweg.native import messages
 from thalweg.native.rdkafka import address_of
 from thalweg.sources.kafka import columnar
 from thalweg.sources.kafka.reader import Block, make_block
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 POINTER = ctypes.c_void_p
 Headers = list[tuple[bytes, bytes | None]]
@@ -198,7 +201,7 @@ def test_every_message_is_destroyed_once() -> None:
     assert library.destroyed == [0, 1, 2]
 
 
-def test_compiled_loops_are_kept(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: ANN401 - a path
+def test_compiled_loops_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An empty cache is seen as empty."""
     messages.compile_all()
     monkeypatch.setenv("THALWEG_CACHE", str(tmp_path))
