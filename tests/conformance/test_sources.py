@@ -34,10 +34,6 @@ class MemoryHarness(SourceHarness):
         self.partitions[location] = partitions
         return location
 
-    def options(self, given: Mapping[str, str]) -> dict[str, str]:
-        """The suite does not speak of partitions; see :meth:`make`."""
-        return dict(given)
-
     def make(self, location: str, options: Mapping[str, str], **rest: object) -> object:
         """A source of a topic with its number of partitions."""
         return super().make(location, {"partitions": str(self.partitions[location]), **options}, **rest)
@@ -55,10 +51,10 @@ class KafkaHarness(SourceHarness):
     plugin = registry.load("sources", "kafka")
 
     def __init__(self, address: str, lacks: frozenset[str] = frozenset(), options: Mapping[str, str] | None = None) -> None:
-        """``options`` go to every source."""
+        """``options`` go to every source; without them its rebalances are quick."""
         self.address = address
         self.lacks = lacks
-        self.extra = dict(options or {})
+        self.extra = dict(options or {"properties.session.timeout.ms": "6000", "properties.heartbeat.interval.ms": "500"})
 
     def topic(self, partitions: int) -> str:
         """A topic with a name that was never used."""
@@ -69,8 +65,8 @@ class KafkaHarness(SourceHarness):
         return f"kafka://{self.address}/{name}"
 
     def options(self, given: Mapping[str, str]) -> dict[str, str]:
-        """Quick rebalances."""
-        return {"properties.session.timeout.ms": "6000", "properties.heartbeat.interval.ms": "500", **self.extra, **given}
+        """Those of every source, and those of the test over them."""
+        return {**self.extra, **given}
 
     def produce(self, location: str, records: Sequence[Produced]) -> None:
         """Produce in order, and wait until everything is acknowledged."""
@@ -156,9 +152,7 @@ class TestKafkaConsumerProtocol(SourceSuite):
     @pytest.fixture
     def harness(self, kafka: str) -> SourceHarness:
         """The shared broker; the server keeps time in this protocol."""
-        harness = KafkaHarness(kafka)
-        harness.options = lambda given: {"properties.group.protocol": "consumer", **given}  # type: ignore[method-assign]
-        return harness
+        return KafkaHarness(kafka, options={"properties.group.protocol": "consumer"})
 
 
 def test_every_source_is_in_a_suite() -> None:

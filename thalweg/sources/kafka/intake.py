@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final
 
 from confluent_kafka import KafkaError, KafkaException, TopicPartition
 
-from thalweg.sources.kafka.reader import next_offsets, partition_of
+from thalweg.sources.kafka.reader import partition_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from thalweg.model.clock import Clock
     from thalweg.ports.source import Budget
     from thalweg.sources.kafka.assignment import Assignment
-    from thalweg.sources.kafka.reader import Buffer, Fault, Key, Record
+    from thalweg.sources.kafka.reader import Buffer, Fault, Key
 
 _EOF: Final = KafkaError._PARTITION_EOF  # noqa: SLF001 - the client's public name for it
 _SLICE_NS: Final = 50_000_000
@@ -127,7 +127,7 @@ class Intake:
             mean = self._buffer.nbytes / self._buffer.rows
             self._mean_bytes = mean if not self._mean_bytes else (self._mean_bytes + mean) / 2
         if self._assignment.ends is not None:
-            self._cut(cast("list[Record]", [m for m in messages if m.error() is None]))
+            self._cut()
         return faults
 
     def _fresh(self, messages: list[Message]) -> list[Message]:
@@ -140,10 +140,10 @@ class Intake:
         held = self._assignment.next.keys() - stale
         return [m for m in messages if partition_of(m) in held or ((error := m.error()) is not None and error.code() != _EOF)]
 
-    def _cut(self, messages: list[Record]) -> None:
+    def _cut(self) -> None:
         """Note how far a bounded run has come; nothing behind its ends is kept."""
         ends = self._assignment.ends or {}
-        for found in (next_offsets(messages), self._buffer.ends):
+        for found in (self._buffer.newest(), self._buffer.ends):
             self._taken.update({key: max(offset, self._taken.get(key, 0)) for key, offset in found.items()})
         over = {key: ends[key] for key, offset in self._taken.items() if offset > ends[key]}
         if over:

@@ -10,12 +10,13 @@ from operator import methodcaller
 from typing import TYPE_CHECKING, Final, Protocol, cast
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from thalweg.arrow.batch import BadRows
 from thalweg.arrow.metadata import HEADERS, PAYLOAD, TYPES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Sequence
+    from collections.abc import Callable, Container, Sequence
 
     from confluent_kafka import KafkaError, Message
 
@@ -64,18 +65,33 @@ class Fault:
     key: Key | None
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Chunk:
     """Messages of one call to the client, in the order they came."""
 
     messages: list[Record]
     stamp_us: int
-    sizes: list[int]
+    nbytes: int
+    """Payload and key bytes."""
+    nexts: dict[Key, int]
+    """Offset behind the last message, by partition."""
 
-    @property
-    def nbytes(self) -> int:
-        """Payload and key bytes."""
-        return sum(self.sizes)
+    @classmethod
+    def of(cls, messages: list[Record], stamp_us: int) -> Chunk:
+        """Measure messages."""
+        keys = sum(len(key) for m in messages if (key := m.key()))
+        return cls(messages, stamp_us, sum(map(len, messages)) + keys, next_offsets(messages))
+
+    def fitting(self, rows: int, nbytes: int) -> int:
+        """How many of the first messages are within both bounds."""
+        if nbytes >= self.nbytes:
+            return min(rows, len(self.messages))
+        sizes = accumulate(len(m) + len(m.key() or b"") for m in self.messages[:rows])
+        return bisect_left(list(sizes), nbytes + 1)
+
+    def split(self, at: int) -> tuple[Chunk, Chunk]:
+        """The first ``at`` messages, and the rest."""
+        return Chunk.of(self.messages[:at], self.stamp_us), Chunk.of(self.messages[at:], self.stamp_us)
 
 
 @dataclass(slots=True)
@@ -107,11 +123,14 @@ class Buffer:
     def _append(self, messages: list[Record], stamp_us: int) -> None:
         """Put messages behind those that are here."""
         if messages:
-            sizes = [len(m) + len(m.key() or b"") for m in messages]
-            chunk = Chunk(messages, stamp_us, sizes)
+            chunk = Chunk.of(messages, stamp_us)
             self.chunks.append(chunk)
             self.rows += len(messages)
             self.nbytes += chunk.nbytes
+
+    def newest(self) -> dict[Key, int]:
+        """Offset behind the last message of the newest call, by partition."""
+        return self.chunks[-1].nexts if self.chunks else {}
 
     def drop(self, keys: Container[Key]) -> None:
         """Forget everything of these partitions."""
@@ -126,23 +145,19 @@ class Buffer:
 
     def last(self, key: Key, start: int) -> int:
         """Offset behind the last message of a partition that is here; ``start`` where there is none."""
-        offsets = [m.offset() + 1 for chunk in self.chunks for m in chunk.messages if (m.topic(), m.partition()) == key]
-        return max([start, *offsets])
+        return max([start, *(chunk.nexts[key] for chunk in self.chunks if key in chunk.nexts)])
 
     def take(self, rows: int, nbytes: int) -> list[Chunk]:
         """The oldest messages, at most ``rows`` of them and ``nbytes`` in all, but at least one if there is one."""
         out: list[Chunk] = []
         while self.chunks and rows > 0:
-            chunk = self.chunks[0]
-            fits = min(rows, bisect_left(list(accumulate(chunk.sizes)), nbytes + 1))
-            fits = max(fits, 0 if out else 1)
-            if fits == 0:
-                break
+            chunk = self.chunks.popleft()
+            fits = max(chunk.fitting(rows, nbytes), 0 if out else 1)
             if fits < len(chunk.messages):
-                self.chunks[0] = Chunk(chunk.messages[fits:], chunk.stamp_us, chunk.sizes[fits:])
-                chunk = Chunk(chunk.messages[:fits], chunk.stamp_us, chunk.sizes[:fits])
-            else:
-                self.chunks.popleft()
+                chunk, rest = chunk.split(fits)
+                self.chunks.appendleft(rest)
+            if not fits:
+                break
             out.append(chunk)
             rows -= len(chunk.messages)
             nbytes -= chunk.nbytes
@@ -164,8 +179,13 @@ def partition_of(message: Message) -> Key | None:
     return None if topic is None or index is None or index < 0 else (topic, index)
 
 
-def next_offsets(messages: Iterable[Record]) -> dict[Key, int]:
+def next_offsets(messages: Sequence[Record]) -> dict[Key, int]:
     """Offset behind the last message, by partition."""
+    topics = {m.topic() for m in messages}
+    if len(topics) == 1:
+        (topic,) = topics
+        last = dict(zip([m.partition() for m in messages], [m.offset() for m in messages], strict=True))
+        return {(topic, index): offset + 1 for index, offset in last.items()}
     return {(m.topic(), m.partition()): m.offset() + 1 for m in messages}
 
 
@@ -174,8 +194,7 @@ def to_columns(chunks: Sequence[Chunk]) -> tuple[pa.RecordBatch, int, BadRows]:
     messages = chunks[0].messages if len(chunks) == 1 else [m for chunk in chunks for m in chunk.messages]
     bad = BadRows()
     headers, header_bytes = _headers(messages, bad)
-    # No timestamp is kind 0, or -1 under a broker that keeps what the producer left out.
-    stamps = [(None, None) if kind == 0 or time == -1 else (kind - 1, time) for kind, time in (m.timestamp() for m in messages)]
+    times, kinds = _times([m.timestamp() for m in messages])
     columns: dict[str, pa.Array] = {
         PAYLOAD: pa.array([m.value() for m in messages], pa.binary()),
         "source_topic": _dictionary([m.topic() for m in messages]),
@@ -183,8 +202,8 @@ def to_columns(chunks: Sequence[Chunk]) -> tuple[pa.RecordBatch, int, BadRows]:
         "source_offset": pa.array([m.offset() for m in messages], pa.int64()),
         "source_leader_epoch": pa.array([m.leader_epoch() for m in messages], pa.int32()),
         "source_key": pa.array([m.key() for m in messages], pa.binary()),
-        "source_timestamp": pa.array([time for _, time in stamps], pa.int64()).cast(TYPES["source_timestamp"]),
-        "source_timestamp_type": pa.DictionaryArray.from_arrays(pa.array([kind for kind, _ in stamps], pa.int8()), TIMESTAMP_TYPES),
+        "source_timestamp": times,
+        "source_timestamp_type": kinds,
         "source_headers": headers,
         "ingest_ts": pa.concat_arrays([pa.repeat(pa.scalar(c.stamp_us, TYPES["ingest_ts"]), len(c.messages)) for c in chunks]),
     }
@@ -193,7 +212,7 @@ def to_columns(chunks: Sequence[Chunk]) -> tuple[pa.RecordBatch, int, BadRows]:
 
 def empty() -> pa.RecordBatch:
     """No records, but every column: for a batch that only moves positions."""
-    return to_columns([Chunk([], 0, [])])[0]
+    return to_columns([Chunk([], 0, 0, {})])[0]
 
 
 def _dictionary(topics: list[str]) -> pa.DictionaryArray:
@@ -204,6 +223,15 @@ def _dictionary(topics: list[str]) -> pa.DictionaryArray:
     return pa.DictionaryArray.from_arrays(codes, pa.array(names, pa.string()))
 
 
+def _times(stamps: list[tuple[int, int]]) -> tuple[pa.Array, pa.Array]:
+    """Timestamps and their types; no timestamp is kind 0, or -1 under a broker that keeps what the producer left out."""
+    kinds = pa.array([kind for kind, _ in stamps], pa.int8())
+    times = pa.array([time for _, time in stamps], pa.int64())
+    there = pc.and_(pc.not_equal(kinds, 0), pc.not_equal(times, -1))
+    codes = pc.if_else(there, pc.subtract(kinds, pa.scalar(1, pa.int8())), None)
+    return pc.if_else(there, times, None).cast(TYPES["source_timestamp"]), pa.DictionaryArray.from_arrays(codes, TIMESTAMP_TYPES)
+
+
 def _headers(messages: list[Record], bad: BadRows) -> tuple[pa.Array, int]:
     """The header column and its bytes; a key that is not UTF-8 makes a bad row with NULL headers."""
     # The client answers with null pointers AND an exception. Only a call that goes through methodcaller notices: a plain call of a
@@ -212,12 +240,14 @@ def _headers(messages: list[Record], bad: BadRows) -> tuple[pa.Array, int]:
     found: list[list[tuple[str, bytes | None]] | None] = []
     for message in messages:
         try:
-            found.append(headers_of(message) or [])
+            found.append(headers_of(message))
         except SystemError as e:
             bad.add(len(found), BAD_HEADER, f"a header key is not UTF-8: {e.__cause__}")
             found.append(None)
     if not any(found) and not bad.rows:
         starts = pa.repeat(pa.scalar(0, pa.int32()), len(messages) + 1)
         return pa.ListArray.from_arrays(starts, pa.array([], HEADERS.value_type)), 0
-    rows = [None if h is None else [{"key": k, "value": v} for k, v in h] for h in found]
+    rows: list[list[dict[str, object]] | None] = [[{"key": k, "value": v} for k, v in h or ()] for h in found]
+    for row in bad.rows:
+        rows[row] = None
     return pa.array(rows, HEADERS), sum(len(k) + len(v or b"") for h in found if h for k, v in h)

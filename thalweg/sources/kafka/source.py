@@ -83,7 +83,10 @@ class KafkaSource(Source):
         if not self._handled(self._intake.fill(budget)):
             return None
         chunks = self._buffer.take(budget.rows, budget.nbytes)
-        spans = self._advance(reader.next_offsets(m for chunk in chunks for m in chunk.messages))
+        moved: dict[Key, int] = {}
+        for chunk in chunks:
+            moved.update(chunk.nexts)
+        spans = self._advance(moved)
         if not chunks:
             return RawBatch(reader.empty(), spans, 0) if spans else None
         records, nbytes, bad = reader.to_columns(chunks)
@@ -149,13 +152,12 @@ class KafkaSource(Source):
 
     def _prepare_embedded(self) -> None:
         """Start the embedded brokers, make the topics and fill them from a file of lines."""
-        brokers = self._borrowed().brokers
-        self._conf["bootstrap.servers"] = brokers.bootstrap
+        cluster, partitions, data = self._borrowed(), self._options.embedded_partitions, self._options.embedded_data
+        self._conf["bootstrap.servers"] = cluster.brokers.bootstrap
         for topic in self._place.topics:
-            brokers.create_topic(topic, self._options.embedded_partitions)
-        data = self._options.embedded_data
+            cluster.brokers.create_topic(topic, partitions)
         if data is not None and not data.endswith(".sql"):
-            self.fill(embedded.json_lines(data, self._context.folder))
+            cluster.load(self._place.topics[0], partitions, data, self._context.folder)
 
     def _connect(self) -> None:
         """Make the client and everything that hangs on it."""
