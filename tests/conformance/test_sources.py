@@ -34,10 +34,6 @@ class MemoryHarness(SourceHarness):
         self.partitions[location] = partitions
         return location
 
-    def options(self, given: Mapping[str, str]) -> dict[str, str]:
-        """The suite does not speak of partitions; see :meth:`make`."""
-        return dict(given)
-
     def make(self, location: str, options: Mapping[str, str], **rest: object) -> object:
         """A source of a topic with its number of partitions."""
         return super().make(location, {"partitions": str(self.partitions[location]), **options}, **rest)

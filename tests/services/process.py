@@ -10,6 +10,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -111,6 +112,7 @@ class Server:
                 env={**os.environ, **self.env}, start_new_session=True,
             )
         self.pid = process.pid
+        _watch(process.pid)
         deadline = time.monotonic() + timeout_s
         while time.monotonic() < deadline:
             if process.poll() is not None:
@@ -155,6 +157,29 @@ class Server:
                     os.kill(pid, signal.SIGKILL)
                 deadline += 10
             time.sleep(0.02)
+
+
+_WATCH = """
+import os, signal, sys, time
+run, server = map(int, sys.argv[1:])
+def alive(pid):
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+while alive(run) and alive(server):
+    time.sleep(1)
+if not alive(run) and alive(server):
+    os.kill(server, signal.SIGKILL)
+"""
+
+
+def _watch(pid: int) -> None:
+    """End a server when the test run is gone without having ended it (it was killed); the watcher goes with either."""
+    run = os.getppid() if os.environ.get("PYTEST_XDIST_WORKER") else os.getpid()
+    watcher = subprocess.Popen([sys.executable, "-I", "-S", "-c", _WATCH, str(run), str(pid)], start_new_session=True, stdin=subprocess.DEVNULL)
+    watcher.returncode = 0  # nobody waits for it
 
 
 def _alive(pid: int) -> bool:

@@ -26,7 +26,7 @@ class PipelineSettings:
     budget: Budget
     metadata_prefix: str = "_twg_"
     drain_deadline_ns: int = 30_000_000_000
-    queue_bytes: int = 64 << 20
+    queue_bytes: int = 32 << 20
     """Bound of each queue between stages."""
     commit_interval_ns: int = 1_000_000_000
     sql_on_error: str | None = None

@@ -79,7 +79,22 @@ class Committer:
                 merged.update(found)
                 covered[lane.name] = merged
         self.covered = covered
+        self._warn_of_gone_records(committed)
         return {partition: self._resume_one(partition, at) for partition, at in committed.items()}
+
+    def _warn_of_gone_records(self, committed: Mapping[Partition, Committed | None]) -> None:
+        """Offsets that this pipeline committed after a target had the rows, and a target without a record: it was removed, moved or added."""
+        ours = {p: at.offset for p, at in committed.items() if at is not None and at.offset > 0 and at.metadata == MARK + self._pipeline}
+        for lane in self._lanes:
+            spans = self.covered.get(lane.name)
+            if ours and spans is not None and not any(spans.ranges(p) for p in ours):
+                first = min(ours)
+                more = f" and {len(ours) - 1} more partitions" if len(ours) > 1 else ""
+                message = (
+                    f"the group is at offset {ours[first]} of {first}{more}, but target {lane.name} has no record of anything before it: "
+                    "it was removed, moved or just added, and gets only what comes from here on. --rewrite writes all targets from the start"
+                )
+                self._observer.on(Notice("warning", "commit.no_record", message))
 
     def _resume_one(self, partition: Partition, committed: Committed | None) -> Resume:
         """Minimum over the records of the contiguous covered end; else the group's offset; else the start mode.

@@ -182,6 +182,22 @@ def test_a_gating_sink_that_keeps_no_record_bounds_the_others() -> None:
     assert made.resume({P: None}, None)[P].offset == 10
 
 
+def test_a_target_that_was_removed_is_told() -> None:
+    """The offsets say that it had rows, its record is gone: what it had is not written again, and that is said."""
+    made, _, seen = committer({"kept": Record(SpanSet([Span(P, 0, 50)])), "removed": Record(SpanSet())})
+    made.resume({P: Committed(50, MINE)}, None)
+    warned = [e for e in seen.events if isinstance(e, Notice) and e.code == "commit.no_record"]
+
+    assert len(warned) == 1
+    assert "removed" in warned[0].message
+    assert "--rewrite" in warned[0].message
+
+    made, _, seen = committer({"first run": Record(SpanSet())})
+    made.resume({P: None, Q: Committed(7, "")}, None)
+
+    assert seen.events == []
+
+
 def test_commit_settles_first_and_carries_the_pipelines_name() -> None:
     """Dead members' entries are rolled forward before the prefix that rests on them is committed."""
     ledger, record = Ledger(), Record(SpanSet())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import secrets
 import threading
 from typing import TYPE_CHECKING, Final
 
@@ -29,6 +30,15 @@ class Cluster:
         """Wrap running brokers."""
         self.brokers = brokers
         self.users = 0
+        self.token = secrets.token_hex(4)
+        """Tells these brokers from all others: the cluster id that they give is an address in memory, and may come again."""
+        self._loaded: set[tuple[str, str, str]] = set()
+
+    def load(self, topic: str, partitions: int, name: str, folder: str) -> None:
+        """Fill a topic from a file of lines, once: several tables may name the same topic and file."""
+        if (topic, name, folder) not in self._loaded:
+            self._loaded.add((topic, name, folder))
+            self.fill(topic, partitions, json_lines(name, folder))
 
     def fill(self, topic: str, partitions: int, records: Iterable[bytes]) -> int:
         """Put records into a topic, dealt out over its partitions; raises SourceFailed where they do not fit."""
@@ -79,6 +89,11 @@ class Clusters:
                 cluster = self._running[pipeline] = Cluster(MockCluster())
             cluster.users += 1
             return cluster
+
+    def token(self, pipeline: str) -> str:
+        """The token of the pipeline's brokers, which somebody has borrowed."""
+        with self._lock:
+            return self._running[pipeline].token
 
     def give_back(self, pipeline: str) -> None:
         """Stop the brokers when nobody is left."""

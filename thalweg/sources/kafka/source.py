@@ -151,13 +151,12 @@ class KafkaSource(Source):
 
     def _prepare_embedded(self) -> None:
         """Start the embedded brokers, make the topics and fill them from a file of lines."""
-        brokers = self._borrowed().brokers
-        self._conf["bootstrap.servers"] = brokers.bootstrap
+        cluster, partitions, data = self._borrowed(), self._options.embedded_partitions, self._options.embedded_data
+        self._conf["bootstrap.servers"] = cluster.brokers.bootstrap
         for topic in self._place.topics:
-            brokers.create_topic(topic, self._options.embedded_partitions)
-        data = self._options.embedded_data
+            cluster.brokers.create_topic(topic, partitions)
         if data is not None and not data.endswith(".sql"):
-            self.fill(embedded.json_lines(data, self._context.folder))
+            cluster.load(self._place.topics[0], partitions, data, self._context.folder)
 
     def _connect(self) -> None:
         """Make the client and everything that hangs on it."""

@@ -10,6 +10,7 @@ from confluent_kafka.admin import AdminClient
 from thalweg.errors import SourceFailed
 from thalweg.model.events import Notice
 from thalweg.model.position import TopicIdentity
+from thalweg.sources.kafka import embedded
 from thalweg.sources.kafka.client import ClientLog, admin_settings
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ class Topics:
         self._place = place
         self._conf = conf
         self._patience = patience
+        self._pipeline = context.pipeline
         self._observer = context.observer
         self._clock = context.clock
         self._identities = identities
@@ -50,6 +52,8 @@ class Topics:
         what = "the brokers do not answer"
         metadata = self._patience.ask(what, lambda seconds: self._consumer.list_topics(timeout=seconds), check)
         self._cluster = metadata.cluster_id or self._place.servers
+        if self._place.embedded:
+            self._cluster += f"-{embedded.clusters().token(self._pipeline)}"
         if self._place.pattern is not None:
             found = [topic for name, topic in sorted(metadata.topics.items()) if self._place.matches(name) and not name.startswith("__")]
         else:

@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     from tests.unit.cli.repl.conftest import Desk
 
 
-def test_a_pipeline_file_gives_its_relations(desk: Desk) -> None:
+def test_a_pipeline_file_gives_its_relations(desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tables, views and lanes can be read; COPYs are known and not run (CLI-07)."""
+    monkeypatch.chdir(tmp_path)
     workspace = desk.load().shell.workspace
 
     assert [(r.name, r.kind) for r in workspace.relations()] == [

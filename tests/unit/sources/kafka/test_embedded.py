@@ -11,6 +11,7 @@ from thalweg import registry
 from thalweg.errors import SourceFailed, UserError
 from thalweg.model.clock import SystemClock
 from thalweg.model.options import read
+from thalweg.model.position import Partition
 from thalweg.ports.source import SourceContext
 from thalweg.sources.kafka import embedded
 from thalweg.testing.fakes import RecordingObserver
@@ -115,12 +116,35 @@ def test_a_pipeline_shares_its_brokers(make: Callable[..., Reading]) -> None:
     assert read_all(make("kafka://embedded/a", pipeline="shared")) == []
 
 
+def test_two_tables_over_one_file_fill_it_once(tmp_path: Path, make: Callable[..., Reading]) -> None:
+    """Both see each record once."""
+    (tmp_path / "a.jsonl").write_bytes(b"1\n2\n")
+    given = {"embedded.data": "a.jsonl", "embedded.partitions": "1"}
+    readings = [make("kafka://embedded/a", given, pipeline="twice", folder=str(tmp_path)) for _ in range(2)]
+
+    assert [read_all(r) for r in readings] == [[b"1", b"2"], [b"1", b"2"]]
+
+
 def test_pipelines_do_not_share_brokers(make: Callable[..., Reading]) -> None:
     """Another pipeline has other brokers."""
     first = make("kafka://embedded/a")
     first.source.fill([b"1"])
 
     assert read_all(make("kafka://embedded/a")) == []
+
+
+def test_brokers_have_an_identity_of_their_own(make: Callable[..., Reading]) -> None:
+    """Brokers that come later are others, whatever address in memory they get: else a target would take their records for written."""
+    ids = []
+    for _ in range(2):
+        reading = make("kafka://embedded/a", pipeline="again")
+        reading.source.fill([b"1"])
+        read_all(reading)
+        ids.append(reading.source.identity(Partition(RELATION, "a", 0)).cluster_id)
+        reading.source.close()
+
+    assert ids[0] != ids[1]
+    assert {name.rpartition("-")[0][:11] for name in ids} == {"mockCluster"}
 
 
 def test_brokers_are_counted() -> None:
@@ -134,4 +158,5 @@ def test_brokers_are_counted() -> None:
 
     assert first is again is kept
     assert clusters.borrow("p") is not first
+    assert clusters.token("p") != first.token
     clusters.give_back("p")
