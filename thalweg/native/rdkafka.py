@@ -113,6 +113,14 @@ class Queue:
             self._lib.rd_kafka_queue_forward(found, self._queue)
             self._joined[topic, partition] = found
 
+    def renew(self) -> None:
+        """Forward every partition's queue again, with what waits in it.
+
+        The library breaks the way whenever it stops to fetch a partition, at a time of its own, and then keeps its messages back.
+        """
+        for found in self._joined.values():
+            self._lib.rd_kafka_queue_forward(found, self._queue)
+
     def leave(self, topic: str, partition: int) -> None:
         """Let go of a partition's queue; what it brought and nobody took is dropped by the library, since its assignment is over."""
         found = self._joined.pop((topic, partition), None)

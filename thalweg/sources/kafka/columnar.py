@@ -21,8 +21,11 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     from confluent_kafka import Consumer
 
+    from thalweg.model.clock import Clock
     from thalweg.sources.kafka.reader import Key
 
+_RENEW_NS: Final = 50_000_000
+"""How long a partition that was stopped and started again may be held up."""
 MOST: Final = 65_536
 """Messages of one drain."""
 _PART_BYTES: Final = 1 << 30
@@ -32,12 +35,14 @@ _PART_BYTES: Final = 1 << 30
 class Drain:
     """Takes messages from the partition queues of a consumer; used by the thread that owns it."""
 
-    def __init__(self, consumer: Consumer, client_id: str, loops: Any) -> None:  # noqa: ANN401 - the module of compiled loops
+    def __init__(self, consumer: Consumer, client_id: str, loops: Any, clock: Clock) -> None:  # noqa: ANN401 - the module of loops
         """Prove the client's handle; raises Unproved. ``loops`` is ``native/messages.py``, which is imported late."""
         self._client = Client(consumer, client_id)
         self._queue = Queue(self._client)
         self._copying = Copying(loops, self._client.calls(), self._client.topic)
         self._messages = np.zeros(MOST, np.uint64)
+        self._clock = clock
+        self._renewed_ns = 0
 
     def hold(self, keys: Iterable[Key]) -> None:
         """Take partitions' messages from now on; called before they are assigned, or before a seek."""
@@ -49,12 +54,16 @@ class Drain:
         for key in keys:
             self._queue.leave(*key)
 
-    def take(self, count: int, seconds: float, now_us: Callable[[], int]) -> Taken:
+    def take(self, count: int, seconds: float) -> Taken:
         """Up to ``count`` messages; waits for them at most that long."""
+        now = self._clock.monotonic_ns()
+        if now - self._renewed_ns >= _RENEW_NS:
+            self._queue.renew()
+            self._renewed_ns = now
         found = 0
         try:
             found = self._queue.pop(self._messages, min(count, MOST), int(seconds * 1000))
-            return self._sorted(found, now_us()) if found else Taken()
+            return self._sorted(found, self._clock.now_ns() // 1_000) if found else Taken()
         finally:
             self._copying.destroy(self._messages, found)
 

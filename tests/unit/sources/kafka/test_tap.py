@@ -54,11 +54,11 @@ def opened(mock_kafka: MockCluster) -> Iterator[Callable[..., Reading]]:
     """Opens sources of the topic and closes them."""
     made: list[Reading] = []
 
-    def open_one(**given: str) -> Reading:
+    def open_one(*, group: bool = True, **given: str) -> Reading:
         plugin = registry.load("sources", "kafka")
         options, errors = read(plugin.options, {k.replace("_", "."): v for k, v in given.items()})
         observer = RecordingObserver()
-        context = SourceContext(uuid.uuid4().hex, RELATION, SystemClock(), observer)
+        context = SourceContext(uuid.uuid4().hex, RELATION, SystemClock(), observer, group=group)
         reading = Reading(plugin.make(f"kafka://{mock_kafka.bootstrap}/t", options, context), Listening())
         made.append(reading)
         assert errors == []
@@ -264,6 +264,31 @@ def test_close_between_drains(direct: Direct) -> None:
     direct.close()
 
     assert time.monotonic() - start < 5
+
+
+@pytest.mark.parametrize("pause_s", [0.0, 0.2])
+def test_a_partition_that_is_assigned_anew_goes_on(direct: Direct, pause_s: float) -> None:
+    """The library breaks the way of a partition's queue when it stops the partition, soon or late; records still come, while others do too."""
+    direct.until(lambda taken: bool(taken.ends))
+    key = direct.keys[1]
+    for start in (150, 20, 199):
+        direct.consumer.incremental_unassign([TopicPartition(*key)])
+        direct.consumer.incremental_assign([TopicPartition(*key, start)])
+        time.sleep(pause_s)
+        found = direct.until(lambda taken: key in taken.ends)
+
+        assert [int(o) for taken in found for b in taken.blocks for o in b.only({key}).offsets] == list(range(start, ROWS // 3))
+
+
+@pytest.mark.parametrize("reader", ["columnar", "consume"])
+@pytest.mark.parametrize("group", [True, False])
+def test_a_position_that_is_gone_is_reset(topic: str, opened: Callable[..., Reading], reader: str, group: bool) -> None:  # noqa: FBT001 - a parameter
+    """The error comes through the partition's queue, and the records behind the reset too (KSR-10)."""
+    given = {"scan_startup_mode": "specific-offsets", "scan_startup_specific-offsets": "partition:0,offset:400"}
+    reading = opened(reader=reader, properties_auto_offset_reset="earliest", group=group, **given)
+    reading.until_rows(ROWS)
+
+    assert len(reading.values(0)) == ROWS // 3
 
 
 def test_released_partitions_send_nothing_more(direct: Direct) -> None:
