@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
 import uuid
 from pathlib import Path
@@ -283,7 +285,7 @@ def test_a_partition_that_is_assigned_anew_goes_on(direct: Direct, pause_s: floa
 @pytest.mark.parametrize("reader", ["columnar", "consume"])
 @pytest.mark.parametrize("group", [True, False])
 def test_a_position_that_is_gone_is_reset(topic: str, opened: Callable[..., Reading], reader: str, group: bool) -> None:  # noqa: FBT001 - a parameter
-    """The error comes through the partition's queue, and the records behind the reset too (KSR-10)."""
+    """The error comes through the partition's queue, and the records behind the reset too (KF-07)."""
     given = {"scan_startup_mode": "specific-offsets", "scan_startup_specific-offsets": "partition:0,offset:400"}
     reading = opened(reader=reader, properties_auto_offset_reset="earliest", group=group, **given)
     reading.until_rows(ROWS)
@@ -303,3 +305,10 @@ def test_released_partitions_send_nothing_more(direct: Direct) -> None:
 
     assert {key for b in blocks for key in b.next_offsets()} >= {gone}
     assert [int(o) for b in blocks for o in b.only({gone}).offsets] == list(range(150, ROWS // 3))
+
+
+def test_the_compiler_is_not_imported_before_it_is_wanted() -> None:
+    """Loading the source costs neither Numba nor LLVM."""
+    code = "import sys; from thalweg import registry; registry.load('sources', 'kafka'); sys.exit('numba' in sys.modules or 'llvmlite' in sys.modules)"
+
+    assert subprocess.run([sys.executable, "-c", code], cwd=Path(tap.__file__).parents[3], check=False, timeout=60).returncode == 0
