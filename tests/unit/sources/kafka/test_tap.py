@@ -236,11 +236,11 @@ def test_an_exception_in_a_drain_gives_every_message_back(direct: Direct, monkey
     drain = direct.tap._drain
     assert drain is not None
     popped, destroyed = [], []
-    pop, destroy = drain._queue.pop, drain._copying.destroy
+    pop, destroy = drain._queues.pop, drain._copying.destroy
 
-    def popping(messages: np.ndarray, *rest: int) -> int:
-        found = pop(messages, *rest)
-        popped.extend(messages[:found].tolist())
+    def popping(messages: np.ndarray, before: int, *rest: int) -> int:
+        found = pop(messages, before, *rest)
+        popped.extend(messages[before:found].tolist())
         return found
 
     def destroying(messages: np.ndarray, count: int) -> None:
@@ -250,7 +250,7 @@ def test_an_exception_in_a_drain_gives_every_message_back(direct: Direct, monkey
     def fail(*_: object) -> None:
         raise MemoryError
 
-    monkeypatch.setattr(drain._queue, "pop", popping)
+    monkeypatch.setattr(drain._queues, "pop", popping)
     monkeypatch.setattr(drain._copying, "destroy", destroying)
     monkeypatch.setattr(drain._copying, "fields", fail)
     with pytest.raises(MemoryError):
@@ -270,7 +270,7 @@ def test_close_between_drains(direct: Direct) -> None:
 
 @pytest.mark.parametrize("pause_s", [0.0, 0.2])
 def test_a_partition_that_is_assigned_anew_goes_on(direct: Direct, pause_s: float) -> None:
-    """The library breaks the way of a partition's queue when it stops the partition, soon or late; records still come, while others do too."""
+    """The library stops and starts a partition at times of its own; its records still come, while others do too."""
     direct.until(lambda taken: bool(taken.ends))
     key = direct.keys[1]
     for start in (150, 20, 199):
