@@ -30,7 +30,6 @@ _SIGNATURES: Final[dict[str, Signature]] = {
     "rd_kafka_mem_free": (None, (_POINTER, _POINTER)),
     "rd_kafka_topic_name": (_TEXT, (_POINTER,)),
     "rd_kafka_err2str": (_TEXT, (_INT,)),
-    "rd_kafka_queue_new": (_POINTER, (_POINTER,)),
     "rd_kafka_queue_destroy": (None, (_POINTER,)),
     "rd_kafka_queue_forward": (None, (_POINTER, _POINTER)),
     "rd_kafka_queue_get_partition": (_POINTER, (_POINTER, _TEXT, ctypes.c_int32)),
@@ -96,44 +95,54 @@ class Client:
         return np.array([address_of(getattr(self.lib, name)) for name in CALLS], np.uint64)
 
 
-class Queue:
-    """A queue of our own that partition queues are forwarded to: no callback of the client is ever served from it."""
+class Queues:
+    """Queues of partitions, each cut off from the consumer's own: no callback of the client is ever served from them.
+
+    They are forwarded nowhere: the library breaks forwarding whenever it stops a partition, and purges the queue behind it when it
+    forgets one.
+    """
 
     def __init__(self, client: Client) -> None:
-        """Nothing is forwarded yet."""
+        """None is taken yet."""
         self._lib = client.lib
         self._handle = client.handle
-        self._queue: int | None = client.lib.rd_kafka_queue_new(client.handle)
         self._joined: dict[tuple[str, int], int] = {}
+        self._turn = 0
 
     def join(self, topic: str, partition: int) -> None:
-        """Let a partition's messages come here; before it is assigned, or with a seek behind it, so that none is on another way."""
+        """Let a partition's messages wait here; before it is assigned, or with a seek behind it, so that none is on another way."""
         if (topic, partition) not in self._joined:
             found = self._lib.rd_kafka_queue_get_partition(self._handle, topic.encode(), partition)
-            self._lib.rd_kafka_queue_forward(found, self._queue)
+            self._lib.rd_kafka_queue_forward(found, None)
             self._joined[topic, partition] = found
 
     def leave(self, topic: str, partition: int) -> None:
-        """Let go of a partition's queue; what it brought and nobody took is dropped by the library, since its assignment is over."""
+        """Let go of a partition's queue; what waits in it is dropped by the library, since its assignment is over."""
         found = self._joined.pop((topic, partition), None)
         if found is not None:
-            self._lib.rd_kafka_queue_forward(found, None)
             self._lib.rd_kafka_queue_destroy(found)
 
-    def pop(self, messages: npt.NDArray[np.uint64], count: int, wait_ms: int) -> int:
-        """Put up to ``count`` message pointers into ``messages``; how many. Each of them must be destroyed once."""
-        assert count <= len(messages)
-        if self._queue is None:
-            return 0
-        return max(0, int(self._lib.rd_kafka_consume_batch_queue(self._queue, wait_ms, messages.ctypes.data, count)))
+    def pop(self, messages: npt.NDArray[np.uint64], found: int, count: int, wait_ms: int) -> int:
+        """One partition's turn: put its pointers into ``messages`` behind the ``found`` that are there, up to ``count`` in all.
+
+        Returns how many there are then. Each of them must be destroyed once.
+        """
+        assert found <= count <= len(messages)
+        if not self._joined:
+            return found
+        queues = list(self._joined.values())
+        self._turn = (self._turn + 1) % len(queues)
+        place = messages.ctypes.data + found * messages.itemsize
+        return found + max(0, int(self._lib.rd_kafka_consume_batch_queue(queues[self._turn], wait_ms, place, count - found)))
+
+    def __len__(self) -> int:
+        """How many partitions are taken."""
+        return len(self._joined)
 
     def close(self) -> None:
         """Let go of everything, before the consumer is closed; does nothing the second time."""
         for key in list(self._joined):
             self.leave(*key)
-        if self._queue is not None:
-            self._lib.rd_kafka_queue_destroy(self._queue)
-            self._queue = None
 
 
 def address_of(function: Any) -> int:  # noqa: ANN401 - any ctypes function

@@ -107,13 +107,17 @@ def test_a_function_that_is_missing_is_told() -> None:
 
 def test_a_queue_is_closed_once(consumer: confluent_kafka.Consumer) -> None:
     """Partitions are let go of with it; after that nothing comes."""
-    queue = rdkafka.Queue(rdkafka.Client(consumer, "me"))
+    queue = rdkafka.Queues(rdkafka.Client(consumer, "me"))
     queue.join("t", 0)
     queue.join("t", 0)
     queue.join("t", 1)
     queue.leave("t", 1)
     queue.leave("t", 1)
+
+    assert len(queue) == 1
+    assert queue.pop(np.zeros(1, np.uint64), 0, 1, 0) == 0
+
     queue.close()
     queue.close()
 
-    assert queue.pop(np.zeros(1, np.uint64), 1, 0) == 0
+    assert queue.pop(np.zeros(1, np.uint64), 0, 1, 0) == 0

@@ -11,7 +11,7 @@ from confluent_kafka import KafkaError
 
 from thalweg.arrow.batch import BadRows
 from thalweg.arrow.metadata import HEADERS
-from thalweg.native.rdkafka import Client, ErrorMessage, Queue
+from thalweg.native.rdkafka import Client, ErrorMessage, Queues
 from thalweg.sources.kafka.messages import EOF
 from thalweg.sources.kafka.reader import BAD_HEADER, Fault, Fields, Taken, make_block
 
@@ -21,8 +21,12 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     from confluent_kafka import Consumer
 
+    from thalweg.model.clock import Clock
     from thalweg.sources.kafka.reader import Key
 
+_WAIT_MS: Final = 2
+_QUEUES_PER_MS: Final = 50
+"""A wait is for one partition only, so it is short, but longer where there are many partitions to look at in between."""
 MOST: Final = 65_536
 """Messages of one drain."""
 _PART_BYTES: Final = 1 << 30
@@ -32,35 +36,42 @@ _PART_BYTES: Final = 1 << 30
 class Drain:
     """Takes messages from the partition queues of a consumer; used by the thread that owns it."""
 
-    def __init__(self, consumer: Consumer, client_id: str, loops: Any) -> None:  # noqa: ANN401 - the module of compiled loops
+    def __init__(self, consumer: Consumer, client_id: str, loops: Any, clock: Clock) -> None:  # noqa: ANN401 - the module of loops
         """Prove the client's handle; raises Unproved. ``loops`` is ``native/messages.py``, which is imported late."""
         self._client = Client(consumer, client_id)
-        self._queue = Queue(self._client)
+        self._queues = Queues(self._client)
         self._copying = Copying(loops, self._client.calls(), self._client.topic)
         self._messages = np.zeros(MOST, np.uint64)
+        self._clock = clock
 
     def hold(self, keys: Iterable[Key]) -> None:
         """Take partitions' messages from now on; called before they are assigned, or before a seek."""
         for key in keys:
-            self._queue.join(*key)
+            self._queues.join(*key)
 
     def release(self, keys: Iterable[Key]) -> None:
         """Let go of partitions."""
         for key in keys:
-            self._queue.leave(*key)
+            self._queues.leave(*key)
 
-    def take(self, count: int, seconds: float, now_us: Callable[[], int]) -> Taken:
-        """Up to ``count`` messages; waits for them at most that long."""
-        found = 0
+    def take(self, count: int, seconds: float) -> Taken:
+        """Up to ``count`` messages of all partitions in turn; where none has any, waits a moment for one of them."""
+        found, most = 0, min(count, MOST)
         try:
-            found = self._queue.pop(self._messages, min(count, MOST), int(seconds * 1000))
-            return self._sorted(found, now_us()) if found else Taken()
+            for _ in range(len(self._queues)):
+                found = self._queues.pop(self._messages, found, most, 0)
+                if found == most:
+                    break
+            if not found:
+                longest_ms = max(_WAIT_MS, len(self._queues) // _QUEUES_PER_MS)
+                found = self._queues.pop(self._messages, 0, most, min(int(seconds * 1000), longest_ms))
+            return self._sorted(found, self._clock.now_ns() // 1_000) if found else Taken()
         finally:
             self._copying.destroy(self._messages, found)
 
     def close(self) -> None:
         """Let go of everything; before the consumer is closed."""
-        self._queue.close()
+        self._queues.close()
 
     def _sorted(self, count: int, stamp_us: int) -> Taken:
         """Messages as columns, ends and errors."""

@@ -62,7 +62,7 @@ class Tap:
         taken = messages.sort(self._consumer.consume(_EVENTS, 0.0), self._now_us())
         if count == 0 or taken.faults or taken.blocks:
             return taken
-        return self._drain.take(count, min(seconds, _LONGEST_S), self._now_us)
+        return self._drain.take(count, min(seconds, _LONGEST_S))
 
     def change(self) -> bool:
         """Go over to columns if that can be done now; True: it was, and every held partition is to be held and placed anew."""
@@ -72,7 +72,7 @@ class Tap:
             return False
         self._open = False
         try:
-            self._drain = Drain(self._consumer, self._client_id, loading().loops())
+            self._drain = Drain(self._consumer, self._client_id, loading().loops(), self._clock)
         except Unproved as e:
             self._say(str(e))
         return self.columnar

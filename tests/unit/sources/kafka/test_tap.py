@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
 import uuid
 from pathlib import Path
@@ -54,11 +56,11 @@ def opened(mock_kafka: MockCluster) -> Iterator[Callable[..., Reading]]:
     """Opens sources of the topic and closes them."""
     made: list[Reading] = []
 
-    def open_one(**given: str) -> Reading:
+    def open_one(*, group: bool = True, **given: str) -> Reading:
         plugin = registry.load("sources", "kafka")
         options, errors = read(plugin.options, {k.replace("_", "."): v for k, v in given.items()})
         observer = RecordingObserver()
-        context = SourceContext(uuid.uuid4().hex, RELATION, SystemClock(), observer)
+        context = SourceContext(uuid.uuid4().hex, RELATION, SystemClock(), observer, group=group)
         reading = Reading(plugin.make(f"kafka://{mock_kafka.bootstrap}/t", options, context), Listening())
         made.append(reading)
         assert errors == []
@@ -234,11 +236,11 @@ def test_an_exception_in_a_drain_gives_every_message_back(direct: Direct, monkey
     drain = direct.tap._drain
     assert drain is not None
     popped, destroyed = [], []
-    pop, destroy = drain._queue.pop, drain._copying.destroy
+    pop, destroy = drain._queues.pop, drain._copying.destroy
 
-    def popping(messages: np.ndarray, *rest: int) -> int:
-        found = pop(messages, *rest)
-        popped.extend(messages[:found].tolist())
+    def popping(messages: np.ndarray, before: int, *rest: int) -> int:
+        found = pop(messages, before, *rest)
+        popped.extend(messages[before:found].tolist())
         return found
 
     def destroying(messages: np.ndarray, count: int) -> None:
@@ -248,7 +250,7 @@ def test_an_exception_in_a_drain_gives_every_message_back(direct: Direct, monkey
     def fail(*_: object) -> None:
         raise MemoryError
 
-    monkeypatch.setattr(drain._queue, "pop", popping)
+    monkeypatch.setattr(drain._queues, "pop", popping)
     monkeypatch.setattr(drain._copying, "destroy", destroying)
     monkeypatch.setattr(drain._copying, "fields", fail)
     with pytest.raises(MemoryError):
@@ -266,6 +268,31 @@ def test_close_between_drains(direct: Direct) -> None:
     assert time.monotonic() - start < 5
 
 
+@pytest.mark.parametrize("pause_s", [0.0, 0.2])
+def test_a_partition_that_is_assigned_anew_goes_on(direct: Direct, pause_s: float) -> None:
+    """The library stops and starts a partition at times of its own; its records still come, while others do too."""
+    direct.until(lambda taken: bool(taken.ends))
+    key = direct.keys[1]
+    for start in (150, 20, 199):
+        direct.consumer.incremental_unassign([TopicPartition(*key)])
+        direct.consumer.incremental_assign([TopicPartition(*key, start)])
+        time.sleep(pause_s)
+        found = direct.until(lambda taken: key in taken.ends)
+
+        assert [int(o) for taken in found for b in taken.blocks for o in b.only({key}).offsets] == list(range(start, ROWS // 3))
+
+
+@pytest.mark.parametrize("reader", ["columnar", "consume"])
+@pytest.mark.parametrize("group", [True, False])
+def test_a_position_that_is_gone_is_reset(topic: str, opened: Callable[..., Reading], reader: str, group: bool) -> None:  # noqa: FBT001 - a parameter
+    """The error comes through the partition's queue, and the records behind the reset too (KF-07)."""
+    given = {"scan_startup_mode": "specific-offsets", "scan_startup_specific-offsets": "partition:0,offset:400"}
+    reading = opened(reader=reader, properties_auto_offset_reset="earliest", group=group, **given)
+    reading.until_rows(ROWS)
+
+    assert len(reading.values(0)) == ROWS // 3
+
+
 def test_released_partitions_send_nothing_more(direct: Direct) -> None:
     """After release and unassign, no record of the partition comes through our queue; it may come back later."""
     direct.until(lambda taken: bool(taken.ends))
@@ -278,3 +305,10 @@ def test_released_partitions_send_nothing_more(direct: Direct) -> None:
 
     assert {key for b in blocks for key in b.next_offsets()} >= {gone}
     assert [int(o) for b in blocks for o in b.only({gone}).offsets] == list(range(150, ROWS // 3))
+
+
+def test_the_compiler_is_not_imported_before_it_is_wanted() -> None:
+    """Loading the source costs neither Numba nor LLVM."""
+    code = "import sys; from thalweg import registry; registry.load('sources', 'kafka'); sys.exit('numba' in sys.modules or 'llvmlite' in sys.modules)"
+
+    assert subprocess.run([sys.executable, "-c", code], cwd=Path(tap.__file__).parents[3], check=False, timeout=60).returncode == 0
