@@ -101,16 +101,18 @@ class Arena:
         """Give every column its place in a fresh block."""
         table, place = self.table, SCRATCH + _LINE
         table[:, C_CAP], table[:, C_BCAP] = slots, nbytes
-        for row in table:
-            kind, width, cap = int(row[C_KIND]), int(row[C_WIDTH]), int(row[C_CAP])
+        rows = table.tolist()
+        for row in rows:
+            kind, width, cap = row[C_KIND], row[C_WIDTH], row[C_CAP]
             if row[C_VALID] >= 0:
                 row[C_VALID], place = place, _after(place, cap)
             if kind in {BYTES, LIST, UNION}:
                 row[C_OFFS], place = place // 4, _after(place, 4 * cap + 4)
             if kind in {BYTES, UNION}:
-                row[C_DATA], place = place, _after(place, int(row[C_BCAP]) if kind == BYTES else cap)
+                row[C_DATA], place = place, _after(place, row[C_BCAP] if kind == BYTES else cap)
             elif kind == FIXED:
                 row[C_DATA], place = place // unit_of(width), _after(place, width * cap)
+        table[:] = rows
         block = (np.zeros if self.zeroed else np.empty)(place + 2 * _LINE, np.uint8)
         start = -block.ctypes.data % _LINE
         self.h8: Bytes = block[start : start + place]

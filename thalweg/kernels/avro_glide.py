@@ -114,7 +114,16 @@ def text_ahead(src: Bytes, p: Int, limit: Int, prog: Longs, b: Int, k: Int, h8: 
     n = n >> 1
     o = prog[U(b + P_OFFS)] + k
     at = np.int64(h32[U(o)])
-    if copy_ahead(src, q, n, h8, prog[U(b + P_DATA)] + at) & U(prog[U(b + P_ARG)]) != U(0):
+    d = prog[U(b + P_DATA)] + at
+    if n <= 16 and limit - q >= 8:
+        x = ld64(src, q)
+        y = ld64(src, q + 8)
+        st64(h8, d, x)
+        st64(h8, d + 8, y)
+        high = first_bytes(x, min(n, 8)) | first_bytes(y, max(n - 8, 0))
+    else:
+        high = copy_ahead(src, q, n, h8, d)
+    if high & U(prog[U(b + P_ARG)]) != U(0):
         return np.int64(-1)
     h32[U(o + 1)] = np.int32(at + n)
     return q + n
@@ -161,6 +170,12 @@ def ahead(src: Bytes, p: Int, n: Int) -> np.uint64:
         p += 8
         n -= 8
     return (w | ld64(src, p) << U(64 - 8 * n & 63)) & HIGH if n > 0 else w & HIGH
+
+
+@inline
+def first_bytes(w: np.uint64, n: Int) -> np.uint64:
+    """The marks of bytes beyond ASCII among the lowest ``n`` bytes, 0 to 8 of them."""
+    return w & (HIGH >> U(64 - 8 * n & 63) if n > 0 else U(0))
 
 
 @inline

@@ -54,20 +54,20 @@ def decimal(src: Bytes, p: Int, precision: Int, scale: Int, h64: Longs, to: Int,
     p, w, e, n, _ = scan_signed(src, p)
     if p < 0:
         return -p, p
-    code = np.int64(OK)
+    code = OK
     for j in range(words):
-        h64[U(to + j)] = np.int64(0)
+        h64[U(to + j)] = 0
     if n > MOST_DIGITS:
         code = many_digits(src, start, e, n, precision, scale, h64, to, words)
     elif w == U(0):
-        code = np.int64(SLOW if e >= HUGE or e <= -HUGE else OK)
+        code = (SLOW if e >= HUGE or e <= -HUGE else OK)
     elif written(w) + e + scale > precision:
-        code = np.int64(RANGE)
+        code = RANGE
     else:
         shift = e + scale
         if shift < 0:
             if shift < -MOST_DIGITS or w % TENS[U(-shift)] != U(0):
-                return np.int64(TYPE), p
+                return TYPE, p
             w = w // TENS[U(-shift)]
         h64[U(to)] = np.int64(w)
         if shift > 0:
@@ -90,17 +90,17 @@ def raise_by(h64: Longs, to: Int, words: Int, shift: Int) -> None:
 def many_digits(src: Bytes, start: Int, e: Int, n: Int, precision: Int, scale: Int, h64: Longs, to: Int, words: Int) -> Int:
     """:func:`decimal` for more digits than a word holds, ``n`` of them; the exponent of the last one is ``e``."""
     if e >= HUGE or e <= -HUGE:
-        return np.int64(SLOW)
+        return SLOW
     p = start
     while rd(src, p) == 48 or rd(src, p) == 46:
         n -= np.int64(rd(src, p) == 48)
         p += 1
     if n == 0:
-        return np.int64(OK)
+        return OK
     keep = n + e + scale
     if keep > precision:
-        return np.int64(RANGE)
-    seen = np.int64(0)
+        return RANGE
+    seen = 0
     while seen < n:
         c = rd(src, p)
         p += 1
@@ -109,8 +109,8 @@ def many_digits(src: Bytes, start: Int, e: Int, n: Int, precision: Int, scale: I
         if seen < keep:
             multiply(h64, to, words, U(10), U(c - 48))
         elif c != 48:
-            return np.int64(TYPE)
+            return TYPE
         seen += 1
     if keep > n:
         raise_by(h64, to, words, keep - n)
-    return np.int64(OK)
+    return OK

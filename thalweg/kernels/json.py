@@ -1,4 +1,4 @@
-# ruff: noqa: PLR2004, C901, PLR0911, PLR0912, PLR0915, PLR1714 - a machine's loop is one function; the numbers are bytes
+# ruff: noqa: PLR2004, C901, PLR0911, PLR0912, PLR0915 - a machine's loop is one function; the numbers are bytes
 """The JSON machine: reads each payload of a batch by a tree of nodes and appends what it says to columns."""
 
 from __future__ import annotations
@@ -8,18 +8,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from thalweg.kernels import json_ops as op_
-from thalweg.kernels.bits import ctz
 from thalweg.kernels.columns import nulls, room
 from thalweg.kernels.jit import inline, kernel, merged
 from thalweg.kernels.json_keys import RESERVED_NAME, look_up, same
-from thalweg.kernels.json_skip import ALSE, NULL, TRUE, skip_value
-from thalweg.kernels.json_text import MINUS, QUOTE, blank, copy_string, skip_string, special
+from thalweg.kernels.json_scalars import boolean, double, integer, null, string
+from thalweg.kernels.json_skip import NULL, skip_value
+from thalweg.kernels.json_text import QUOTE, blank
 from thalweg.kernels.json_values import value
 from thalweg.kernels.keys import repeats
-from thalweg.kernels.memory import U, ld32, ld64, rd, st64
+from thalweg.kernels.memory import ZERO, U, ld32, ld64, st64, word
 from thalweg.kernels.moment import timestamp
-from thalweg.kernels.number import MOST_DIGITS, digits, hard_double, scan, whole
-from thalweg.kernels.powers import FLOAT_TENS
 from thalweg.kernels.program import (
     C_DATA,
     C_OFFS,
@@ -35,7 +33,6 @@ from thalweg.kernels.program import (
     P_MASK,
     P_OFFS,
     P_VALID,
-    RANGE,
     ROOM,
     SLOW,
     TRAILING,
@@ -46,9 +43,7 @@ from thalweg.kernels.program import (
 if TYPE_CHECKING:
     from thalweg.kernels.memory import Bytes, Doubles, Floats, Int, Longs, Words
 
-EXACT = U(1 << 53)
-"""Whole numbers up to here are doubles."""
-
+RESERVED = np.int64(op_.RESERVED)
 
 @kernel
 def decode(
@@ -68,16 +63,16 @@ def decode(
     i = state[op_.S_ROW]
     k = state[op_.S_OUT]
     epoch = state[op_.S_EPOCH]
-    budget = np.int64(-1)
+    budget = -1
     n = offs.shape[0] - 1
     while i < n:
         p = np.int64(offs[U(i)])
         size = np.int64(offs[U(i + 1)]) - p
-        code, where, t = np.int64(OK), np.int64(0), np.int64(0)
+        code, where, t = OK, 0, 0
         if present.shape[0] != 0 and present[U(i)] == 0:
-            code = np.int64(NULL_ROW)
+            code = NULL_ROW
         elif size > state[op_.S_MOST]:
-            code = np.int64(LIMIT)
+            code = LIMIT
         else:
             need = size + ROOM
             budget -= need
@@ -107,11 +102,16 @@ def decode(
 @merged
 def load(src: Bytes, p: Int, size: Int, text: Bytes) -> None:
     """A copy of the payload that zero bytes follow: scanners need not ask for the end, and see no neighbour."""
-    j = np.int64(0)
-    while j + 16 <= size:
-        st64(text, j, ld64(src, p + j))
-        st64(text, j + 8, ld64(src, p + j + 8))
-        j += 16
+    j = ZERO
+    if size >= 16:
+        last = size - 16
+        while j < last:
+            st64(text, j, ld64(src, p + j))
+            st64(text, j + 8, ld64(src, p + j + 8))
+            j += 16
+        st64(text, last, ld64(src, p + last))
+        st64(text, last + 8, ld64(src, p + last + 8))
+        j = size
     while j < size:
         text[U(j)] = src[U(p + j)]
         j += 1
@@ -128,18 +128,17 @@ def document(
 
     A value that does not fit its column does not end the reading: what is no JSON, or repeats a name, is worse.
     """
-    node, members, sp, cur, t = np.int64(0), np.int64(0), np.int64(0), np.int64(0), np.int64(0)
-    guess = np.int64(op_.N_FIRST)
+    node, members, sp, cur, t, s = ZERO, ZERO, ZERO, ZERO, ZERO, k
+    state[op_.S_CODE], state[op_.S_WHERE], state[op_.S_NODE] = OK, 0, 0
+    guess, most = ZERO + op_.N_FIRST, state[op_.S_DEPTH]
     epoch += 1
     this = epoch
-    state[op_.S_CODE], state[op_.S_WHERE], state[op_.S_NODE] = OK, 0, 0
-    most = state[op_.S_DEPTH]
-    p, c = blank(src, np.int64(0))
+    kind, closer, first, key_read = ZERO + op_.OBJECT, ZERO + 125, True, False
+    p, c = blank(src, ZERO)
     if c != 123:
         p = skip_value(src, p, most)
-        return np.int64(SLOW if p == -SLOW else MALFORMED), np.int64(0), t, epoch
+        return (SLOW if p == -SLOW else MALFORMED), 0, t, epoch
     p += 1
-    first, key_read = True, False
     while True:
         # -- a member's name, the next item, or the end of what is open
         p, c = blank(src, p)
@@ -147,118 +146,110 @@ def document(
         if key_read:
             key_read = False
             if c != 58:
-                return np.int64(MALFORMED), p, node, epoch
+                return MALFORMED, p, node, epoch
             p, c = blank(src, p + 1)
-            t = node + 2
+            t = node + 2 * WORDS
             s = cur
         else:
-            op = prog[U(node * WORDS)]
-            is_list = op == op_.LIST
-            if c == 125 - 32 * np.int64(is_list):
-                code = close(op, node, k, cur, members, this, first, prog, nodes, cols, counters, stack, sp, seen, h8, h32, h64)
+            if c == closer:
                 p += 1
-                if code != OK:
-                    return code, at, node, epoch
+                if close(kind, node, k, cur, members, this, first, prog, nodes, cols, counters, stack, sp, seen, h8, h32, h64) != OK:
+                    return SLOW, at, node, epoch
                 if sp == 0:
-                    break
+                    p, c = blank(src, p)
+                    code = TRAILING
+                    if p == end:
+                        code, p, node = state[op_.S_CODE], state[op_.S_WHERE], state[op_.S_NODE]
+                    return code, p, node, epoch
                 sp -= op_.FRAME
-                node, k, members = stack[U(sp)], stack[U(sp + 1)], stack[U(sp + 2)]
-                this, guess, cur = stack[U(sp + 3)], stack[U(sp + 4)], stack[U(sp + 5)]
-                first = False
+                node, k, members = word(stack, sp), word(stack, sp + 1), word(stack, sp + 2)
+                this, guess, cur = word(stack, sp + 3), word(stack, sp + 4), word(stack, sp + 5)
+                kind, first = word(prog, node), False
+                closer = 93 if kind == op_.LIST else 125
                 continue
-            if first:
-                first = False
-            else:
+            if not first:
                 if c != 44:
-                    return np.int64(MALFORMED), p, node, epoch
+                    return MALFORMED, p, node, epoch
                 p, c = blank(src, p + 1)
                 cur += 1
-            t = node + 1
-            s = cur
-            if not is_list and c != QUOTE:
-                return np.int64(MALFORMED), p, node, epoch
-            if op == op_.OBJECT:
-                at = p
-                p, t, guess = member(src, p + 1, node, guess, nodes, words, table, prefix, other)
-                if p < 0:
-                    return -p, at, node, epoch
-                p, c = blank(src, p)
-                if c != 58:
-                    return np.int64(MALFORMED), p, node, epoch
-                p, c = blank(src, p + 1)
-                s = k
+            first = False
+            t, s = node + WORDS, cur
+            if kind != op_.LIST and c != QUOTE:
+                return MALFORMED, p, node, epoch
+            if kind == op_.OBJECT:
+                code, p, c, t, guess = member(src, p, node, guess, most - 1 - sp // op_.FRAME, state, nodes, words, table, prefix, other)
+                if code != OK:
+                    return code, p, node, epoch
                 if t < 0:
-                    if t == RESERVED_NAME:
-                        note(np.int64(op_.RESERVED), at, node, state)
-                    p = skip_value(src, p, most - 1 - sp // op_.FRAME)
-                    if p < 0:
-                        return -p, at, node, epoch
                     continue
-                if nodes[U(t * op_.NODE + op_.N_SEEN)] != this:
-                    nodes[U(t * op_.NODE + op_.N_SEEN)] = this
+                s = k
+                if word(nodes, t + op_.N_SEEN) != this:
+                    nodes[U(t + op_.N_SEEN)] = this
                     members += 1
                 elif state[op_.S_CODE] != OK:
-                    return np.int64(SLOW), at, t, epoch
-            key_read = op == op_.MAP
+                    return SLOW, at, t, epoch
+            else:
+                key_read = kind == op_.MAP
         # -- its value
-        b = t * WORDS
-        op = prog[U(b)]
-        at = p
-        s &= prog[U(b + P_MASK)]
-        if c == 110:
-            if ld32(src, p) != NULL:
-                return np.int64(MALFORMED), p, t, epoch
-            p += 4
-            null(b, s, prog, cols, counters, stack, sp, h8, h32, h64)
+        op = word(prog, t)
+        s &= word(prog, t + P_MASK)
+        if op_.OBJECT <= op <= op_.LAST_CONTAINER and c == (91 if op == op_.LIST else 123):
+            if sp // op_.FRAME + 2 > most:
+                return SLOW, p, t, epoch
+            stack[U(sp)], stack[U(sp + 1)], stack[U(sp + 2)] = node, k, members
+            stack[U(sp + 3)], stack[U(sp + 4)], stack[U(sp + 5)] = this, guess, cur
+            sp += op_.FRAME
+            node, k, members, first, kind, closer = t, s, ZERO, True, op, c + 2
+            p += 1
+            guess = t + op_.N_FIRST
+            h8[U(word(prog, t + P_VALID) + s)] = 1
+            if op == op_.OBJECT:
+                epoch += 1
+                this = epoch
+            else:
+                cur = np.int64(h32[U(word(prog, t + P_OFFS) + s)]) & word(prog, t + P_MASK)
             continue
-        if not key_read:
-            h8[U(prog[U(b + P_VALID)] + s)] = 1
-        if op == op_.TEXT:
-            code, p = string(src, p, c, b, s, prog, h8, h32)
-        elif op <= op_.LAST_INT:
-            code, p = integer(src, p, c, op, prog[U(b + P_ARG)], prog[U(b + P_DATA)], s, h8, h32, h64)
-        elif op == op_.DOUBLE:
-            code, p = double(src, p, c, prog[U(b + P_DATA)] + s, five, h64, f64)
-        elif op == op_.BOOLEAN:
-            code, p = boolean(src, p, c, prog[U(b + P_DATA)] + s, h8)
-        elif op_.OBJECT <= op <= op_.LAST_CONTAINER:
-            code = np.int64(OK if c == 123 - 32 * np.int64(op == op_.LIST) else TYPE)
-            if code == OK:
-                if sp // op_.FRAME + 2 > most:
-                    return np.int64(SLOW), p, t, epoch
-                stack[U(sp)], stack[U(sp + 1)], stack[U(sp + 2)] = node, k, members
-                stack[U(sp + 3)], stack[U(sp + 4)], stack[U(sp + 5)] = this, guess, cur
-                sp += op_.FRAME
-                node, k, members, first = t, s, np.int64(0), True
-                p += 1
-                guess = t * op_.NODE + op_.N_FIRST
-                if op == op_.OBJECT:
-                    epoch += 1
-                    this = epoch
-                else:
-                    cur = np.int64(h32[U(prog[U(b + P_OFFS)] + s)]) & prog[U(b + P_MASK)]
-                continue
-        else:
-            code = np.int64(TYPE)
-            if op == op_.STAMP and c == QUOTE:
-                q, v = timestamp(src, p + 1, prog[U(b + P_ARG)] & (op_.ZONED - 1), prog[U(b + P_ARG)] & op_.ZONED)
-                if q > 0:
-                    h64[U(prog[U(b + P_DATA)] + s)] = v
-                    p = q
-                    continue
-            code, p = value(src, p, c, b, s, prog, five, other, most - 1 - sp // op_.FRAME, h8, h32, h64, f32, f64)
+        at = p
+        code, p = scalar(src, p, c, op, t, s, key_read, most - 1 - sp // op_.FRAME, prog, five, other, cols, counters, stack, sp, h8, h32, h64, f32, f64)
         if code != OK:
-            if code == MALFORMED or code == SLOW or prog[U(b + P_MASK)] == 0:
-                return np.int64(MALFORMED if code == MALFORMED else SLOW), at, t, epoch
+            if code in (MALFORMED, SLOW) or word(prog, t + P_MASK) == 0:
+                return (MALFORMED if code == MALFORMED else SLOW), at, t, epoch
             note(code, at, t, state)
-            nulls(cols, prog[U(b + P_COLUMN)], s, h8, h32, h64, counters, stack, sp)
+            nulls(cols, word(prog, t + P_COLUMN), s, h8, h32, h64, counters, stack, sp)
             p = skip_value(src, at, most - 1 - sp // op_.FRAME)
             if p < 0:
                 return -p, at, t, epoch
-    p, c = blank(src, p)
-    if p != end:
-        return np.int64(TRAILING), p, node, epoch
-    return state[op_.S_CODE], state[op_.S_WHERE], state[op_.S_NODE], epoch
+
+
+@merged
+def scalar(
+    src: Bytes, p: Int, c: Int, op: Int, b: Int, s: Int, is_key: bool, most: Int, prog: Longs, five: Longs, other: Bytes, cols: Longs,  # noqa: FBT001 - Numba knows no keywords only
+    counters: Longs, stack: Longs, sp: Int, h8: Bytes, h32: Words, h64: Longs, f32: Floats, f64: Doubles,
+) -> tuple[Int, Int]:  # fmt: skip
+    """A value that opens nothing, which begins with ``c``, to slot ``s``: ``(code, next position)``. Keys of maps have no validity."""
+    if c == 110:
+        if ld32(src, p) != NULL:
+            return MALFORMED, p
+        null(b, s, prog, cols, counters, stack, sp, h8, h32, h64)
+        return OK, p + 4
+    if not is_key:
+        h8[U(word(prog, b + P_VALID) + s)] = 1
+    if op == op_.TEXT:
+        return string(src, p, c, b, s, prog, h8, h32)
+    if op <= op_.LAST_INT:
+        return integer(src, p, c, op, word(prog, b + P_ARG), word(prog, b + P_DATA), s, h8, h32, h64)
+    if op == op_.DOUBLE:
+        return double(src, p, c, word(prog, b + P_DATA) + s, five, h64, f64)
+    if op == op_.BOOLEAN:
+        return boolean(src, p, c, word(prog, b + P_DATA) + s, h8)
+    if op <= op_.LAST_CONTAINER and op != op_.STAMP:
+        return TYPE, p
+    if op == op_.STAMP and c == QUOTE:
+        q, v = timestamp(src, p + 1, word(prog, b + P_ARG) & (op_.ZONED - 1), word(prog, b + P_ARG) & op_.ZONED)
+        if q > 0:
+            h64[U(word(prog, b + P_DATA) + s)] = v
+            return OK, q
+    return value(src, p, c, b, s, prog, five, other, most, h8, h32, h64, f32, f64)
 
 
 @inline
@@ -270,18 +261,38 @@ def note(code: Int, at: Int, node: Int, state: Longs) -> None:
 
 @merged
 def member(
-    src: Bytes, p: Int, node: Int, guess: Int, nodes: Longs, words: Longs, table: Longs, prefix: Bytes, other: Bytes,
-) -> tuple[Int, Int, Int]:  # fmt: skip
-    """Which member's name begins at ``p``: ``(position after its quote or -code, node or less than 0, where the next guess is)``."""
-    t = nodes[U(guess)]
+    src: Bytes, p: Int, node: Int, guess: Int, most: Int, state: Longs, nodes: Longs, words: Longs, table: Longs, prefix: Bytes, other: Bytes,
+) -> tuple[Int, Int, Int, Int, Int]:  # fmt: skip
+    """The member whose name is at ``p``: ``(code, position of its value, first byte of it, node, where the next guess is)``.
+
+    The value of an unknown one is passed over; its node is less than 0.
+    """
+    at = p
+    t = word(nodes, guess)
+    p += 1
     if t >= 0 and same(src, p, t, nodes, words):
-        return p + nodes[U(t * op_.NODE + op_.N_LENGTH)], t, t * op_.NODE + op_.N_NEXT
-    p, t, plain = look_up(src, p, node, nodes, words, table, prefix, other)
-    if p < 0 or t < 0:
-        return p, t, guess
-    if plain != 0:
-        nodes[U(guess)] = t
-    return p, t, t * op_.NODE + op_.N_NEXT
+        p += word(nodes, t + op_.N_LENGTH)
+        guess = t + op_.N_NEXT
+    else:
+        p, t, plain = look_up(src, p, node, nodes, words, table, prefix, other)
+        if p < 0:
+            return -p, at, 0, t, guess
+        if t >= 0:
+            if plain != 0:
+                nodes[U(guess)] = t
+            guess = t + op_.N_NEXT
+    p, c = blank(src, p)
+    if c != 58:
+        return MALFORMED, p, c, t, guess
+    p, c = blank(src, p + 1)
+    if t < 0:
+        if t == RESERVED_NAME:
+            note(RESERVED, at, node, state)
+        q = skip_value(src, p, most)
+        if q < 0:
+            return -q, p, c, t, guess
+        p = q
+    return OK, p, c, t, guess
 
 
 @merged
@@ -291,152 +302,20 @@ def close(
 ) -> Int:  # fmt: skip
     """Completes slot ``k`` of an object or a list, whose last item is in slot ``cur``; SLOW where a map's key repeats."""
     if op == op_.OBJECT:
-        left = nodes[U(node * op_.NODE + op_.N_MEMBERS)] - members
-        t = node + 1
+        left = word(nodes, node + op_.N_MEMBERS) - members
+        t = node + WORDS
         while left > 0:
-            if nodes[U(t * op_.NODE + op_.N_SEEN)] != this:
+            if word(nodes, t + op_.N_SEEN) != this:
                 left -= 1
-                null(t * WORDS, k & prog[U(t * WORDS + P_MASK)], prog, cols, counters, stack, sp, h8, h32, h64)
-            t = prog[U(t * WORDS + P_JUMP)]
-        return np.int64(OK)
-    b = node * WORDS
-    o = prog[U(b + P_OFFS)] + k
-    first = np.int64(h32[U(o)]) & prog[U(b + P_MASK)]
+                null(t, k & word(prog, t + P_MASK), prog, cols, counters, stack, sp, h8, h32, h64)
+            t = word(prog, t + P_JUMP)
+        return OK
+    o = word(prog, node + P_OFFS) + k
+    first = np.int64(h32[U(o)]) & word(prog, node + P_MASK)
     last = cur + np.int64(not empty)
     h32[U(o + 1)] = np.int32(last)
-    if op == op_.MAP and prog[U(b + P_COLUMN)] >= 0 and last - first > 1:
-        key = (prog[U(b + P_COLUMN)] + 1) * FIELDS
-        if repeats(h8, h32, cols[U(key + C_OFFS)], cols[U(key + C_DATA)], first, last, seen):
-            return np.int64(SLOW)
-    return np.int64(OK)
-
-
-@inline
-def null(
-    b: Int, s: Int, prog: Longs, cols: Longs, counters: Longs, stack: Longs, sp: Int, h8: Bytes, h32: Words, h64: Longs,
-) -> None:  # fmt: skip
-    """NULL in slot ``s`` of the node at ``b`` and of all below it."""
-    op = prog[U(b)]
-    if op == op_.TEXT:
-        h8[U(prog[U(b + P_VALID)] + s)] = 0
-        o = prog[U(b + P_OFFS)] + s
-        h32[U(o + 1)] = h32[U(o)]
-    elif op == op_.INT64 or op == op_.DOUBLE:
-        h8[U(prog[U(b + P_VALID)] + s)] = 0
-        h64[U(prog[U(b + P_DATA)] + s)] = 0
-    elif prog[U(b + P_COLUMN)] >= 0:
-        nulls(cols, prog[U(b + P_COLUMN)], s, h8, h32, h64, counters, stack, sp)
-
-
-@inline
-def string(src: Bytes, p: Int, c: Int, b: Int, s: Int, prog: Longs, h8: Bytes, h32: Words) -> tuple[Int, Int]:
-    """A string to slot ``s``; only checked where it is dropped."""
-    if c != QUOTE:
-        return np.int64(TYPE), p
-    p += 1
-    if prog[U(b + P_MASK)] == 0:
-        p = skip_string(src, p)
-        return (-p if p < 0 else np.int64(OK)), p
-    o = prog[U(b + P_OFFS)] + s
-    data = prog[U(b + P_DATA)]
-    d = data + np.int64(h32[U(o)])
-    w = ld64(src, p)
-    st64(h8, d, w)
-    m = special(w)
-    while m == U(0):
-        p += 8
-        d += 8
-        w = ld64(src, p)
-        st64(h8, d, w)
-        m = special(w)
-    j = ctz(m) >> 3
-    p += j
-    d += j
-    if rd(src, p) == QUOTE:
-        p += 1
-    else:
-        p, d = copy_string(src, p, h8, d)
-        if p < 0:
-            return -p, p
-    h32[U(o + 1)] = np.int32(d - data)
-    return np.int64(OK), p
-
-
-@inline
-def integer(src: Bytes, p: Int, c: Int, op: Int, high: Int, data: Int, s: Int, h8: Bytes, h32: Words, h64: Longs) -> tuple[Int, Int]:
-    """A whole number up to ``high`` (or down to one less than its negative, where it has a sign) to its column."""
-    negative = c == MINUS
-    if negative:
-        p += 1
-    elif c < 48 or c > 57:
-        return np.int64(TYPE), p
-    start = p
-    p, w = digits(src, p, U(0))
-    n = p - start
-    c = rd(src, p)
-    if n == 0 or (n > 1 and rd(src, start) == 48):
-        return np.int64(MALFORMED), p
-    if n > MOST_DIGITS or c == 46 or c | 32 == 101:
-        code, p, w = whole(src, start, np.int64(op == op_.UINT64))
-        if code != OK:
-            return code, p
-    limit = U(high)
-    if negative:
-        limit = limit + U(1) if op <= op_.INT8 else U(0)
-    if w > limit:
-        return np.int64(RANGE), p
-    v = np.int64(w)
-    if negative:
-        v = -v
-    width = (op - 1) & 3
-    if width == 0:
-        h64[U(data + s)] = v
-    elif width == 1:
-        h32[U(data + s)] = np.int32(v)
-    elif width == 2:
-        h8[U(data + 2 * s)] = np.uint8(v & 255)
-        h8[U(data + 2 * s + 1)] = np.uint8(v >> 8 & 255)
-    else:
-        h8[U(data + s)] = np.uint8(v & 255)
-    return np.int64(OK), p
-
-
-@inline
-def double(src: Bytes, p: Int, c: Int, to: Int, five: Longs, h64: Longs, f64: Doubles) -> tuple[Int, Int]:
-    """The double nearest to a number."""
-    negative = c == MINUS
-    if negative:
-        p += 1
-    elif c < 48 or c > 57:
-        return np.int64(TYPE), p
-    start = p
-    p, w, e, n, _ = scan(src, p)
-    if p < 0:
-        return np.int64(MALFORMED), p
-    if n <= MOST_DIGITS and w <= EXACT and -22 <= e <= 22:
-        f = np.float64(w)
-        if e < 0:
-            f /= FLOAT_TENS[U(-e)]
-        else:
-            f *= FLOAT_TENS[U(e)]
-        if negative:
-            f = -f
-        f64[U(to)] = f
-        return np.int64(OK), p
-    code, m = hard_double(src, start, w, e, n, five)
-    if negative:
-        m |= U(1 << 63)
-    h64[U(to)] = np.int64(m)
-    return code, p
-
-
-@inline
-def boolean(src: Bytes, p: Int, c: Int, to: Int, h8: Bytes) -> tuple[Int, Int]:
-    """``true`` or ``false``."""
-    if c == 116 and ld32(src, p) == TRUE:
-        h8[U(to)] = 1
-        return np.int64(OK), p + 4
-    if c == 102 and ld32(src, p + 1) == ALSE:
-        h8[U(to)] = 0
-        return np.int64(OK), p + 5
-    return np.int64(TYPE), p
+    if op == op_.MAP and word(prog, node + P_COLUMN) >= 0 and last - first > 1:
+        key = (word(prog, node + P_COLUMN) + 1) * FIELDS
+        if repeats(h8, h32, word(cols, key + C_OFFS), word(cols, key + C_DATA), first, last, seen):
+            return SLOW
+    return OK

@@ -11,7 +11,7 @@ from thalweg.kernels import encode_ops as op_
 from thalweg.kernels.encode_ops import E_ARG, E_DATA, E_JUMP, E_NAME, E_OFFS, E_OP, E_SIZE, E_VALID, FULL, NODE, NOT_FINITE
 from thalweg.kernels.jit import apart, inline, kernel
 from thalweg.kernels.json_write import put_base64, put_clock, put_date, put_string, put_uuid
-from thalweg.kernels.memory import U, copy
+from thalweg.kernels.memory import U, copy, word
 from thalweg.kernels.program import OK
 from thalweg.kernels.shortest import LOW63, put_decimal, put_double, put_integer
 
@@ -61,35 +61,35 @@ def row(
     """The document of row ``i`` to ``out[d:]``: ``(position after it, code, node)``."""
     most = out.shape[0] - op_.SPARE
     if d > most:
-        return d, np.int64(FULL), np.int64(0)
-    node, k, sp = np.int64(0), i, np.int64(0)
-    at, last = np.int64(1), prog[E_JUMP]
-    first = np.int64(0)
+        return d, FULL, 0
+    node, k, sp = 0, i, 0
+    at, last = 1, prog[E_JUMP]
+    first = 0
     op = prog[E_OP]
     out[U(d)] = np.uint8(123)
     d += 1
     while True:
         # -- at: the next member of an object, or the next item; last: the one after all
         if d > most:
-            return d, np.int64(FULL), node
+            return d, FULL, node
         if at == last:
             out[U(d)] = np.uint8(93 if op == op_.LIST else 125)
             d += 1
             if sp == 0:
-                return d, np.int64(OK), node
+                return d, OK, node
             t = node
             sp -= op_.FRAME
-            node, k, at, last = stack[U(sp)], stack[U(sp + 1)], stack[U(sp + 2)], stack[U(sp + 3)]
-            op = prog[U(node * NODE)]
-            first = np.int64(-1)
-            at = prog[U(t * NODE + E_JUMP)] if op == op_.OBJECT else at + 1
+            node, k, at, last = word(stack, sp), word(stack, sp + 1), word(stack, sp + 2), word(stack, sp + 3)
+            op = word(prog, node * NODE)
+            first = -1
+            at = word(prog, t * NODE + E_JUMP) if op == op_.OBJECT else at + 1
             continue
         t, s = at, k
         if op == op_.OBJECT:
-            size = prog[U(at * NODE + E_SIZE)]
-            name = prog[U(at * NODE + E_NAME)]
+            size = word(prog, at * NODE + E_SIZE)
+            name = word(prog, at * NODE + E_NAME)
             if d + size > most:
-                return d, np.int64(FULL), t
+                return d, FULL, t
             copy(names, name, size, names.shape[0], out, d)
             d += size
         else:
@@ -101,11 +101,11 @@ def row(
             if op == op_.MAP:
                 d = member_name(t, s, d, prog, h8, h32, out, most)
                 if d < 0:
-                    return d, np.int64(FULL), t
+                    return d, FULL, t
                 t += 1
         b = t * NODE
-        kind = prog[U(b)]
-        if prog[U(b + E_VALID)] >= 0 and h8[U(prog[U(b + E_VALID)] + s)] == 0:
+        kind = word(prog, b)
+        if word(prog, b + E_VALID) >= 0 and h8[U(word(prog, b + E_VALID) + s)] == 0:
             d = put_null(out, d)
         elif op_.OBJECT <= kind <= op_.MAP:
             stack[U(sp)], stack[U(sp + 1)], stack[U(sp + 2)], stack[U(sp + 3)] = node, k, at, last
@@ -113,16 +113,16 @@ def row(
             node, k, op = t, s, kind
             out[U(d)] = np.uint8(91 if kind == op_.LIST else 123)
             d += 1
-            at, last = t + 1, prog[U(b + E_JUMP)]
+            at, last = t + 1, word(prog, b + E_JUMP)
             if kind != op_.OBJECT:
-                at, last = np.int64(h32[U(prog[U(b + E_OFFS)] + s)]), np.int64(h32[U(prog[U(b + E_OFFS)] + s + 1)])
+                at, last = np.int64(h32[U(word(prog, b + E_OFFS) + s)]), np.int64(h32[U(word(prog, b + E_OFFS) + s + 1)])
             first = at
             continue
         else:
             d, code = value(kind, b, s, d, prog, tens, h8, h32, h64, f32, f64, cell, cell64, out, most)
             if code != OK:
                 return d, code, t
-        at = prog[U(b + E_JUMP)] if op == op_.OBJECT else at + 1
+        at = word(prog, b + E_JUMP) if op == op_.OBJECT else at + 1
 
 
 @inline
@@ -138,18 +138,18 @@ def member_name(t: Int, s: Int, d: Int, prog: Longs, h8: Bytes, h32: Words, out:
 @apart
 def text(b: Int, s: Int, d: Int, prog: Longs, h8: Bytes, h32: Words, out: Bytes, most: Int) -> Int:
     """Slot ``s`` of a column of bytes, as a string, as it stands or as base64; -1 where there may be no room."""
-    o = prog[U(b + E_OFFS)] + s
-    p = prog[U(b + E_DATA)] + np.int64(h32[U(o)])
-    end = prog[U(b + E_DATA)] + np.int64(h32[U(o + 1)])
-    kind = prog[U(b)]
+    o = word(prog, b + E_OFFS) + s
+    p = word(prog, b + E_DATA) + np.int64(h32[U(o)])
+    end = word(prog, b + E_DATA) + np.int64(h32[U(o + 1)])
+    kind = word(prog, b)
     if kind == op_.RAW:
         if d + end - p > most:
-            return np.int64(-1)
+            return -1
         copy(h8, p, end - p, end, out, d)
         return d + end - p
     if kind == op_.BINARY:
         if d + 2 * (end - p) > most:
-            return np.int64(-1)
+            return -1
         return put_base64(h8, p, end, out, d)
     return put_string(h8, p, end, out, d, most)
 
@@ -160,22 +160,22 @@ def value(
     cell: Longs, cell64: Doubles, out: Bytes, most: Int,
 ) -> tuple[Int, Int]:  # fmt: skip
     """A value without parts: ``(position after it, code)``."""
-    data = prog[U(b + E_DATA)]
+    data = word(prog, b + E_DATA)
     if kind == op_.TEXT or kind == op_.RAW or kind == op_.BINARY:  # noqa: PLR1714 - Numba compares faster so
         d = text(b, s, d, prog, h8, h32, out, most)
-        return d, np.int64(FULL if d < 0 else OK)
+        return d, (FULL if d < 0 else OK)
     if kind <= op_.LAST_INT:
-        return put_integer(out, d, integer_at(kind, data, s, h8, h32, h64), np.int64(kind <= op_.INT8)), np.int64(OK)
+        return put_integer(out, d, integer_at(kind, data, s, h8, h32, h64), np.int64(kind <= op_.INT8)), OK
     if kind == op_.DOUBLE or kind == op_.FLOAT:  # noqa: PLR1714 - as above
         bits = U(h64[U(data + s)]) if kind == op_.DOUBLE else U(0)
         if kind == op_.FLOAT:
             cell64[0] = np.float64(f32[U(data + s)])
             bits = U(cell[0])
         if bits & LOW63 >= INFINITE:
-            return d, np.int64(NOT_FINITE)
-        return put_double(out, d, bits, tens), np.int64(OK)
+            return d, NOT_FINITE
+        return put_double(out, d, bits, tens), OK
     if kind == op_.BOOLEAN:
-        return put_boolean(out, d, h8[U(data + s)] != 0), np.int64(OK)
+        return put_boolean(out, d, h8[U(data + s)] != 0), OK
     return rare(kind, b, s, d, prog, h8, h32, h64, cell, out, most)
 
 
@@ -184,26 +184,26 @@ def rare(
     kind: Int, b: Int, s: Int, d: Int, prog: Longs, h8: Bytes, h32: Words, h64: Longs, cell: Longs, out: Bytes, most: Int,
 ) -> tuple[Int, Int]:  # fmt: skip
     """Decimals, times, bytes of one size, UUIDs: ``(position after it, code)``."""
-    arg = prog[U(b + E_ARG)]
-    data = prog[U(b + E_DATA)]
+    arg = word(prog, b + E_ARG)
+    data = word(prog, b + E_DATA)
     if kind == op_.DECIMAL:
         words = arg // op_.DECIMAL_WIDTH >> 3
         for j in range(words):
             cell[U(j)] = h64[U(data + s * words + j)]
         if words == 0:
-            words = np.int64(1)
+            words = 1
             cell[0] = np.int64(h32[U(data + s)])
-        return put_decimal(out, d, cell, np.int64(0), words, arg % op_.DECIMAL_WIDTH - op_.DECIMAL_SCALE), np.int64(OK)
+        return put_decimal(out, d, cell, 0, words, arg % op_.DECIMAL_WIDTH - op_.DECIMAL_SCALE), OK
     if kind == op_.FIXED:
         if d + 2 * arg > most:
-            return d, np.int64(FULL)
-        return put_base64(h8, data + s * arg, data + (s + 1) * arg, out, d), np.int64(OK)
+            return d, FULL
+        return put_base64(h8, data + s * arg, data + (s + 1) * arg, out, d), OK
     if kind == op_.UUID:
-        return put_uuid(h8, data + 16 * s, out, d), np.int64(OK)
+        return put_uuid(h8, data + 16 * s, out, d), OK
     if kind == op_.NOTHING:
-        return put_null(out, d), np.int64(OK)
+        return put_null(out, d), OK
     out[U(d)] = QUOTE
-    code = np.int64(OK)
+    code = OK
     if kind == op_.DATE:
         d, code = put_date(out, d + 1, np.int64(h32[U(data + s)]))
     elif kind == op_.TIME:

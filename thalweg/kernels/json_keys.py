@@ -7,23 +7,23 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from thalweg.kernels.jit import inline
-from thalweg.kernels.json_ops import N_BITS, N_HASH, N_LENGTH, N_WORD, NODE
+from thalweg.kernels.json_ops import N_BITS, N_HASH, N_LENGTH, N_WORD
 from thalweg.kernels.json_text import QUOTE, copy_string, plain_end
-from thalweg.kernels.memory import U, ld64, rd, st64
+from thalweg.kernels.memory import ZERO, U, ld64, rd, st64, word
 
 if TYPE_CHECKING:
     from thalweg.kernels.memory import Bytes, Int, Longs
 
 FACTOR, TAIL_FACTOR = U(0x9E3779B97F4A7C15), U(0xC2B2AE3D27D4EB4F)
-UNKNOWN = np.int64(-1)
-RESERVED_NAME = np.int64(-2)
+UNKNOWN = -1
+RESERVED_NAME = -2
 
 
 @inline
 def same(src: Bytes, p: Int, t: Int, nodes: Longs, words: Longs) -> bool:
     """Whether the name of node ``t`` and its closing quote lie at ``p``."""
-    j = nodes[U(t * NODE + N_WORD)]
-    n = nodes[U(t * NODE + N_LENGTH)]
+    j = word(nodes, t + N_WORD)
+    n = word(nodes, t + N_LENGTH)
     while n > 8:  # noqa: PLR2004 - bytes of a word
         if ld64(src, p) != words[U(j)]:
             return False
@@ -36,15 +36,15 @@ def same(src: Bytes, p: Int, t: Int, nodes: Longs, words: Longs) -> bool:
 @inline
 def find(src: Bytes, p: Int, n: Int, node: Int, nodes: Longs, words: Longs, table: Longs) -> Int:
     """The member of ``node`` whose name is the ``n`` bytes at ``p``, which a quote follows; UNKNOWN where there is none."""
-    bits = nodes[U(node * NODE + N_BITS)]
+    bits = word(nodes, node + N_BITS)
     h = digest(src, p, n, bits)
-    mask = (np.int64(1) << bits) - 1
-    base = nodes[U(node * NODE + N_HASH)]
+    mask = (1 << bits) - 1
+    base = word(nodes, node + N_HASH)
     while True:
-        t = table[U(base + h)]
+        t = word(table, base + h)
         if t < 0:
             return UNKNOWN
-        if nodes[U(t * NODE + N_LENGTH)] == n + 1 and same(src, p, t, nodes, words):
+        if word(nodes, t + N_LENGTH) == n + 1 and same(src, p, t, nodes, words):
             return t
         h = (h + 1) & mask
 
@@ -86,13 +86,13 @@ def look_up(
         t = find(src, p, q - p, node, nodes, words, table)
         if t < 0 and node == 0 and begins(src, p, q - p, prefix):
             t = RESERVED_NAME
-        return q + 1, t, np.int64(1)
-    after, q = copy_string(src, p, other, np.int64(0))
+        return q + 1, t, 1
+    after, q = copy_string(src, p, other, ZERO)
     if after < 0:
-        return after, UNKNOWN, np.int64(0)
+        return after, UNKNOWN, 0
     st64(other, q, U(QUOTE))
     st64(other, q + 8, U(0))
-    t = find(other, np.int64(0), q, node, nodes, words, table)
-    if t < 0 and node == 0 and begins(other, np.int64(0), q, prefix):
+    t = find(other, ZERO, q, node, nodes, words, table)
+    if t < 0 and node == 0 and begins(other, ZERO, q, prefix):
         t = RESERVED_NAME
-    return after, t, np.int64(0)
+    return after, t, 0

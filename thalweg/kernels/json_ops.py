@@ -1,7 +1,8 @@
 """Op codes of JSON programs, the words of their nodes, and what the kernel keeps between calls.
 
 A program has one row a node, in pre-order: an object's members follow it, a list's item, a map's key and then its value.
-``P_JUMP`` is the first row after the subtree. Beside it lies ``nodes``, ``NODE`` words a row, which kernels write to.
+``P_JUMP`` is the first row after the subtree. Beside it lies ``nodes``, ``NODE`` words a row, which kernels write to. ``NODE`` equals
+``WORDS``: both tables are indexed by the row's first word, which is what "node" means inside kernels.
 """
 
 from __future__ import annotations
@@ -74,7 +75,7 @@ STATE: Final = 8
 """Byte position in the payload; program row."""
 FAULT: Final = 2
 
-FRAME: Final = 6
+FRAME: Final = 8
 """Words that an open object or list keeps on the stack."""
 PAD: Final = 32
 """Zero bytes that follow the copy of a payload: more than is read past its end."""

@@ -25,11 +25,11 @@ TRUE, ALSE, NULL = U(0x65757274), U(0x65736C61), U(0x6C6C756E)
 def skip_word(src: Bytes, p: Int, c: Int) -> Int:
     """The position after the number, ``true``, ``false`` or ``null`` whose first byte ``c`` is at ``p``, or -code."""
     if c == 116:
-        return p + 4 if ld32(src, p) == TRUE else np.int64(-MALFORMED)
+        return p + 4 if ld32(src, p) == TRUE else -MALFORMED
     if c == 102:
-        return p + 5 if ld32(src, p + 1) == ALSE else np.int64(-MALFORMED)
+        return p + 5 if ld32(src, p + 1) == ALSE else -MALFORMED
     if c == 110:
-        return p + 4 if ld32(src, p) == NULL else np.int64(-MALFORMED)
+        return p + 4 if ld32(src, p) == NULL else -MALFORMED
     return skip_number(src, p)
 
 
@@ -41,7 +41,7 @@ def skip_value(src: Bytes, p: Int, most: Int) -> Int:
     there are more. Never allocates, raises, or reads past the padding.
     """
     most = min(most, SKIP_DEPTH)
-    depth, objects, is_name = np.int64(0), U(0), False
+    depth, objects, is_name = 0, U(0), False
     while True:
         p, c = blank(src, p)
         if c == QUOTE:
@@ -51,15 +51,15 @@ def skip_value(src: Bytes, p: Int, most: Int) -> Int:
             if is_name:
                 p, c = blank(src, p)
                 if c != 58:
-                    return np.int64(-MALFORMED)
+                    return -MALFORMED
                 p += 1
                 is_name = False
                 continue
         elif is_name:
-            return np.int64(-MALFORMED)
+            return -MALFORMED
         elif c == 123 or c == 91:  # noqa: PLR1714 - Numba compares faster so
             if depth >= most:
-                return np.int64(-SLOW)
+                return -SLOW
             depth += 1
             objects = objects << U(1) | U(c == 123)
             p, x = blank(src, p + 1)
@@ -80,7 +80,7 @@ def skip_value(src: Bytes, p: Int, most: Int) -> Int:
             if c == 44:
                 break
             if c != 93 + 32 * np.int64(objects & U(1)):
-                return np.int64(-MALFORMED)
+                return -MALFORMED
             p += 1
             depth -= 1
             objects = objects >> U(1)

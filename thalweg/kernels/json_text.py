@@ -61,22 +61,22 @@ def sequence(src: Bytes, p: Int) -> Int:
     a = rd(src, p)
     b = rd(src, p + 1)
     if a < 0xC2 or a > 0xF4 or b & 0xC0 != 0x80:
-        return np.int64(0)
+        return 0
     if a < 0xE0:
-        return np.int64(2)
+        return 2
     if rd(src, p + 2) & 0xC0 != 0x80 or (a == 0xE0 and b < 0xA0) or (a == 0xED and b > 0x9F):
-        return np.int64(0)
+        return 0
     if a < 0xF0:
-        return np.int64(3)
+        return 3
     if rd(src, p + 3) & 0xC0 != 0x80 or (a == 0xF0 and b < 0x90) or (a == 0xF4 and b > 0x8F):
-        return np.int64(0)
-    return np.int64(4)
+        return 0
+    return 4
 
 
 @inline
 def hex4(src: Bytes, p: Int) -> Int:
     """Four hexadecimal digits, -1 for anything else."""
-    v = np.int64(0)
+    v = 0
     for j in range(4):
         c = rd(src, p + j)
         if 48 <= c <= 57:
@@ -84,7 +84,7 @@ def hex4(src: Bytes, p: Int) -> Int:
         else:
             c |= 32
             if c < 97 or c > 102:
-                return np.int64(-1)
+                return -1
             c -= 87
         v = v << 4 | c
     return v
@@ -97,31 +97,31 @@ def escape(src: Bytes, p: Int) -> tuple[Int, Int]:
     if c == 117:
         v = hex4(src, p + 2)
         if v < 0:
-            return np.int64(-MALFORMED), np.int64(0)
+            return -MALFORMED, 0
         p += 6
         if v < 0xD800 or v >= 0xE000:
             return p, v
         if v >= 0xDC00 or rd(src, p) != BACK or rd(src, p + 1) != 117:
-            return np.int64(-SLOW), np.int64(0)
+            return -SLOW, 0
         u = hex4(src, p + 2)
         if u < 0xDC00 or u > 0xDFFF:
-            return np.int64(-SLOW), np.int64(0)
+            return -SLOW, 0
         return p + 6, 0x10000 + ((v - 0xD800) << 10) + (u - 0xDC00)
-    v = np.int64(-1)
+    v = -1
     if c in (34, 92, 47):
         v = c
     elif c == 110:
-        v = np.int64(10)
+        v = 10
     elif c == 116:
-        v = np.int64(9)
+        v = 9
     elif c == 114:
-        v = np.int64(13)
+        v = 13
     elif c == 98:
-        v = np.int64(8)
+        v = 8
     elif c == 102:
-        v = np.int64(12)
+        v = 12
     if v < 0:
-        return np.int64(-MALFORMED), np.int64(0)
+        return -MALFORMED, 0
     return p + 2, v
 
 
@@ -170,15 +170,15 @@ def copy_string(src: Bytes, p: Int, dst: Bytes, d: Int) -> tuple[Int, Int]:
         if c == BACK:
             p, v = escape(src, p)
             if p < 0:
-                return p, np.int64(0)
+                return p, 0
             d = put_code_point(dst, d, v)
         elif c < 32:
-            return np.int64(-MALFORMED), np.int64(0)
+            return -MALFORMED, 0
         else:
             while c >= 128:
                 k = sequence(src, p)
                 if k == 0:
-                    return np.int64(-MALFORMED), np.int64(0)
+                    return -MALFORMED, 0
                 for j in range(k):
                     dst[U(d + j)] = src[U(p + j)]
                 p += k
@@ -208,11 +208,11 @@ def skip_odd_string(src: Bytes, p: Int) -> Int:
             if p < 0:
                 return p
         elif c < 32:
-            return np.int64(-MALFORMED)
+            return -MALFORMED
         else:
             while c >= 128:
                 k = sequence(src, p)
                 if k == 0:
-                    return np.int64(-MALFORMED)
+                    return -MALFORMED
                 p += k
                 c = rd(src, p)

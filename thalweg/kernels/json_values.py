@@ -22,9 +22,9 @@ from thalweg.kernels.program import MALFORMED, OK, P_ARG, P_DATA, P_MASK, P_OFFS
 if TYPE_CHECKING:
     from thalweg.kernels.memory import Bytes, Doubles, Floats, Int, Longs, Words
 
-DECODED = 8
+DECODED = np.int64(8)
 """Where a text without its escapes begins in the scratch: a few bytes before it may be loaded."""
-CELL = 8
+CELL = np.int64(8)
 """The first word of the arena's scratch that is free for numbers on their way."""
 DAY = 86_400
 BASE64 = np.full(256, 255, np.uint8)
@@ -47,15 +47,15 @@ def value(
     ``most``: levels a raw value may have; ``h8`` to ``f64``: views of the arena, out. Result: ``(code, next position)``; the position
     means nothing after a code. Never allocates, raises, or reads past the padding.
     """
-    op = prog[U(b + P_OP)]
-    arg = prog[U(b + P_ARG)]
-    data = prog[U(b + P_DATA)]
+    op = word(prog, b + P_OP)
+    arg = word(prog, b + P_ARG)
+    data = word(prog, b + P_DATA)
     if op == op_.RAW:
         return raw(src, p, b, s, prog, most, h8, h32)
     is_number = c == MINUS or 48 <= c <= 57
     if op == op_.FLOAT:
         if not is_number:
-            return np.int64(TYPE), p
+            return TYPE, p
         code, p = single(src, p, five, h64, f64)
         f32[U(data + s)] = np.float32(f64[CELL])
         return code, p
@@ -66,20 +66,20 @@ def value(
         put_ticks(op, arg, data + s, v, h32, h64)
         return code, p
     if c != QUOTE or op == op_.NOTHING or op == op_.OTHER_KEY:
-        return np.int64(SLOW if op == op_.OTHER_KEY else TYPE), p
+        return (SLOW if op == op_.OTHER_KEY else TYPE), p
     words = src
     p += 1
     q = plain_end(src, p)
     after = q + 1
     if rd(src, q) != QUOTE:
-        after, q = copy_string(src, p, other, np.int64(DECODED))
+        after, q = copy_string(src, p, other, DECODED)
         if after < 0:
             return -after, p
         st64(other, q, U(QUOTE))
         st64(other, q + 8, U(0))
         st64(other, q + 16, U(0))
         words = other
-        p = np.int64(DECODED)
+        p = DECODED
     return text(words, p, q, after, b, s, prog, other, h8, h32, h64)
 
 
@@ -89,12 +89,12 @@ def raw(src: Bytes, p: Int, b: Int, s: Int, prog: Longs, most: Int, h8: Bytes, h
     q = skip_value(src, p, most)
     if q < 0:
         return -q, p
-    if prog[U(b + P_MASK)] != 0:
-        o = prog[U(b + P_OFFS)] + s
+    if word(prog, b + P_MASK) != 0:
+        o = word(prog, b + P_OFFS) + s
         at = np.int64(h32[U(o)])
-        copy(src, p, q - p, q, h8, prog[U(b + P_DATA)] + at)
+        copy(src, p, q - p, q, h8, word(prog, b + P_DATA) + at)
         h32[U(o + 1)] = np.int32(at + q - p)
-    return np.int64(OK), q
+    return OK, q
 
 
 @apart
@@ -104,13 +104,13 @@ def single(src: Bytes, p: Int, five: Longs, h64: Longs, f64: Doubles) -> tuple[I
     start = p + np.int64(negative)
     p, w, e, n, _ = scan_signed(src, p)
     if p < 0:
-        return np.int64(MALFORMED), p
+        return MALFORMED, p
     code, m = hard_double(src, start, w, e, n, five)
     if code == OK:
         if m > FLOAT_BEYOND:
-            code = np.int64(RANGE)
+            code = RANGE
         elif m & FLOAT_BITS == FLOAT_TIE or (m < FLOAT_SMALL and m != U(0)):
-            code = np.int64(SLOW)
+            code = SLOW
     if code != OK:
         m = U(0)
     if negative:
@@ -125,7 +125,7 @@ def decimal_at(src: Bytes, p: Int, arg: Int, data: Int, s: Int, h32: Words, h64:
     words = arg // op_.DECIMAL_WIDTH >> 3
     precision = arg % op_.DECIMAL_WIDTH // op_.DECIMAL_PRECISION
     scale = arg % op_.DECIMAL_PRECISION - op_.DECIMAL_SCALE
-    code, p = decimal(src, p, precision, scale, h64, np.int64(CELL), max(words, 1))
+    code, p = decimal(src, p, precision, scale, h64, CELL, max(words, 1))
     if words == 0:
         h32[U(data + s)] = np.int32(h64[CELL])
     for j in range(words):
@@ -142,10 +142,10 @@ def ticks(src: Bytes, p: Int, op: Int, arg: Int) -> tuple[Int, Int, Int]:
     n = p - start
     c = rd(src, p)
     if n == 0 or (n > 1 and rd(src, start) == 48):
-        return np.int64(MALFORMED), p, np.int64(0)
-    code = np.int64(OK)
+        return MALFORMED, p, 0
+    code = OK
     if n > 19 or c == 46 or c | 32 == 101:
-        code, p, w = whole(src, start, np.int64(0))
+        code, p, w = whole(src, start, ZERO)
     high = U((1 << 63) - 1)
     if op == op_.DATE:
         high = U((1 << 31) - 1)
@@ -154,7 +154,7 @@ def ticks(src: Bytes, p: Int, op: Int, arg: Int) -> tuple[Int, Int, Int]:
     if negative:
         high = U(0) if op == op_.TIME else high + U(1)
     if code == OK and w > high:
-        code = np.int64(RANGE)
+        code = RANGE
     v = np.int64(w)
     if negative:
         v = -v
@@ -175,16 +175,16 @@ def text(
     src: Bytes, p: Int, q: Int, after: Int, b: Int, s: Int, prog: Longs, other: Bytes, h8: Bytes, h32: Words, h64: Longs,
 ) -> tuple[Int, Int]:  # fmt: skip
     """The text ``src[p:q]``, which a quote follows: ``(code, after)``."""
-    op = prog[U(b + P_OP)]
-    arg = prog[U(b + P_ARG)]
-    data = prog[U(b + P_DATA)]
-    v = np.int64(0)
+    op = word(prog, b + P_OP)
+    arg = word(prog, b + P_ARG)
+    data = word(prog, b + P_DATA)
+    v = 0
     if op == op_.DECIMAL:
         c = rd(src, p)
         if c != MINUS and (c < 48 or c > 57):
-            return np.int64(TYPE), after
+            return TYPE, after
         code, end = decimal_at(src, p, arg, data, s, h32, h64)
-        return (code if end == q else np.int64(TYPE)), after
+        return (code if end == q else TYPE), after
     if op == op_.BINARY or op == op_.FIXED:
         return binary(src, p, q, after, b, s, prog, other, h8, h32)
     if op == op_.UUID:
@@ -198,26 +198,26 @@ def text(
     if end < 0:
         return -end, after
     put_ticks(op, arg, data + s, v, h32, h64)
-    return np.int64(OK if end == q + 1 else TEXT), after
+    return (OK if end == q + 1 else TEXT), after
 
 
 @merged
 def uuid(src: Bytes, p: Int, q: Int, to: Int, h8: Bytes) -> Int:
     """``xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx`` in either case to 16 bytes."""
     if q - p != 36:
-        return np.int64(TEXT)
+        return TEXT
     for j in range(16):
         if j in (4, 6, 8, 10):
             if rd(src, p) != 45:
-                return np.int64(TEXT)
+                return TEXT
             p += 1
         high = hex_digit(rd(src, p))
         low = hex_digit(rd(src, p + 1))
         if high < 0 or low < 0:
-            return np.int64(TEXT)
+            return TEXT
         h8[U(to + j)] = np.uint8(high << 4 | low)
         p += 2
-    return np.int64(OK)
+    return OK
 
 
 @merged
@@ -227,45 +227,45 @@ def binary(
     """Base64 to a column of bytes."""
     end = base64(src, p, q, other)
     if end < 0:
-        return np.int64(SLOW), after
-    if prog[U(b)] == op_.FIXED:
-        if end - DECODED != prog[U(b + P_ARG)]:
-            return np.int64(TYPE), after
-        if prog[U(b + P_MASK)] != 0:
+        return SLOW, after
+    if word(prog, b) == op_.FIXED:
+        if end - DECODED != word(prog, b + P_ARG):
+            return TYPE, after
+        if word(prog, b + P_MASK) != 0:
             width = end - DECODED
-            to = prog[U(b + P_DATA)]
+            to = word(prog, b + P_DATA)
             if width == 4:
                 to *= 4
             elif width & 7 == 0 and width != 0:
                 to *= 8
             for j in range(width):
                 h8[U(to + s * width + j)] = other[U(DECODED + j)]
-    elif prog[U(b + P_MASK)] != 0:
-        o = prog[U(b + P_OFFS)] + s
+    elif word(prog, b + P_MASK) != 0:
+        o = word(prog, b + P_OFFS) + s
         at = np.int64(h32[U(o)])
-        copy(other, np.int64(DECODED), end - DECODED, end, h8, prog[U(b + P_DATA)] + at)
+        copy(other, DECODED, end - DECODED, end, h8, word(prog, b + P_DATA) + at)
         h32[U(o + 1)] = np.int32(at + end - DECODED)
-    return np.int64(OK), after
+    return OK, after
 
 
 @apart
 def base64(src: Bytes, p: Int, q: Int, dst: Bytes) -> Int:
     """Base64 in ``src[p:q]`` to ``dst[DECODED:]``, which may be the same memory: the end of it, -1 where it is not well-formed."""
-    d = np.int64(DECODED)
+    d = DECODED
     if (q - p) & 3 != 0:
-        return np.int64(-1)
+        return -1
     while p < q:
         a = np.int64(BASE64[src[U(p)]])
         b = np.int64(BASE64[src[U(p + 1)]])
         c = np.int64(BASE64[src[U(p + 2)]])
         e = np.int64(BASE64[src[U(p + 3)]])
-        n = np.int64(3)
+        n = 3
         if (a | b | c | e) >= 64:
             if p + 4 != q or (a | b) >= 64 or rd(src, p + 3) != 61 or (c >= 64 and rd(src, p + 2) != 61):
-                return np.int64(-1)
-            n = np.int64(2 if c < 64 else 1)
+                return -1
+            n = (2 if c < 64 else 1)
             c &= 63
-            e = np.int64(0)
+            e = 0
         w = a << 18 | b << 12 | c << 6 | e
         dst[U(d)] = np.uint8(w >> 16)
         dst[U(d + 1)] = np.uint8(w >> 8 & 255)

@@ -40,7 +40,7 @@ def escaped(w: np.uint64) -> np.uint64:
 def put_string(src: Bytes, p: Int, end: Int, dst: Bytes, d: Int, most: Int) -> Int:
     """``src[p:end]`` in quotes; -1 where it could go beyond ``most``."""
     if d + end - p > most:
-        return np.int64(-1)
+        return -1
     dst[U(d)] = np.uint8(QUOTE)
     d += 1
     while p + 8 <= end:
@@ -56,7 +56,7 @@ def put_string(src: Bytes, p: Int, end: Int, dst: Bytes, d: Int, most: Int) -> I
         d = put_escape(dst, d + k, rd(src, p))
         p += 1
         if d + end - p > most:
-            return np.int64(-1)
+            return -1
     while p < end:
         c = rd(src, p)
         p += 1
@@ -75,15 +75,15 @@ def put_escape(dst: Bytes, d: Int, c: Int) -> Int:
     dst[U(d)] = np.uint8(BACK)
     short = c
     if c == 10:
-        short = np.int64(110)
+        short = 110
     elif c == 13:
-        short = np.int64(114)
+        short = 114
     elif c == 9:
-        short = np.int64(116)
+        short = 116
     elif c == 8:
-        short = np.int64(98)
+        short = 98
     elif c == 12:
-        short = np.int64(102)
+        short = 102
     if short >= 32:
         dst[U(d + 1)] = np.uint8(short)
         return d + 2
@@ -138,7 +138,7 @@ def put_uuid(src: Bytes, p: Int, dst: Bytes, d: Int) -> Int:
 def put_date(dst: Bytes, d: Int, days: Int) -> tuple[Int, Int]:
     """``YYYY-MM-DD``, and a code: YEAR outside the years 1 to 9999."""
     if days < FIRST_DAY or days > LAST_DAY:
-        return d, np.int64(YEAR)
+        return d, YEAR
     z = days + 719_468
     era = z // 146_097
     doe = z - era * 146_097
@@ -149,29 +149,29 @@ def put_date(dst: Bytes, d: Int, days: Int) -> tuple[Int, Int]:
     if mp >= 10:
         month = mp - 9
     year = yoe + era * 400 + np.int64(month <= 2)
-    d = put_digits(dst, d, U(year), np.int64(4))
+    d = put_digits(dst, d, U(year), 4)
     dst[U(d)] = np.uint8(45)
-    d = put_digits(dst, d + 1, U(month), np.int64(2))
+    d = put_digits(dst, d + 1, U(month), 2)
     dst[U(d)] = np.uint8(45)
-    return put_digits(dst, d + 1, U(doy - (153 * mp + 2) // 5 + 1), np.int64(2)), np.int64(OK)
+    return put_digits(dst, d + 1, U(doy - (153 * mp + 2) // 5 + 1), 2), OK
 
 
 @apart
 def put_clock(dst: Bytes, d: Int, v: Int, places: Int) -> Int:
     """``hh:mm:ss`` of units since midnight; a fraction that is not 0 has six digits, or nine where the unit has."""
-    unit = np.int64(1)
+    unit = 1
     for _ in range(places):
         unit *= 10
     seconds = v // unit
     part = v - seconds * unit
-    d = put_digits(dst, d, U(seconds // 3600), np.int64(2))
+    d = put_digits(dst, d, U(seconds // 3600), 2)
     dst[U(d)] = np.uint8(58)
-    d = put_digits(dst, d + 1, U(seconds // 60 % 60), np.int64(2))
+    d = put_digits(dst, d + 1, U(seconds // 60 % 60), 2)
     dst[U(d)] = np.uint8(58)
-    d = put_digits(dst, d + 1, U(seconds % 60), np.int64(2))
+    d = put_digits(dst, d + 1, U(seconds % 60), 2)
     if part != 0:
         dst[U(d)] = np.uint8(46)
-        shown = max(places, np.int64(6))
+        shown = max(places, 6)
         for _ in range(shown - places):
             part *= 10
         d = put_digits(dst, d + 1, U(part), shown)

@@ -24,6 +24,8 @@ Floats = npt.NDArray[np.float32]
 Doubles = npt.NDArray[np.float64]
 
 U = np.uint64
+ZERO = np.int64(0)
+"""Literal numbers as arguments would compile a function again."""
 HIGH = U(0x8080808080808080)
 LOW7 = U(0x7F7F7F7F7F7F7F7F)
 ONES = U(0x0101010101010101)
@@ -38,6 +40,12 @@ LAST_SHIFT = U(63)
 def rd(src: Bytes, p: Int) -> Int:
     """The byte at ``p``, as int64."""
     return np.int64(src[U(p)])
+
+
+@inline
+def word(array: Longs, i: Int) -> Int:
+    """The int64 at ``i``; shorter to compile than an index made unsigned in place."""
+    return array[U(i)]
 
 
 @inline

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from thalweg.kernels.memory import Bytes, Int
 
 NO_DAY = np.int64(-(1 << 40))
-NO_SECOND = np.int64(-1)
+NO_SECOND = -1
 DATE_FORM, DATE_FIXED = U(0x2D30302D30303030), U(0xFF0000FF00000000)
 """``0000-00-`` and where its hyphens are."""
 CLOCK_FORM, CLOCK_DIGITS, CLOCK_FIXED = U(0x30303A3030003030), U(0xFFFFFFFFFF000000), U(0x0000FF0000000000)
@@ -36,13 +36,13 @@ def day_of(y: Int, m: Int, d: Int) -> Int:
     """Days since 1970 of a date in the years 1 to 9999, NO_DAY where it does not exist."""
     if y < 1 or m < 1 or m > 12 or d < 1:
         return NO_DAY
-    last = np.int64(31)
+    last = 31
     if m == 2:
-        last = np.int64(28)
+        last = 28
         if y & 3 == 0 and (y % 100 != 0 or y % 400 == 0):
-            last = np.int64(29)
+            last = 29
     elif m in (4, 6, 9, 11):
-        last = np.int64(30)
+        last = 30
     if d > last:
         return NO_DAY
     if m <= 2:
@@ -57,7 +57,7 @@ def two(src: Bytes, p: Int) -> Int:
     a = rd(src, p) - 48
     b = rd(src, p + 1) - 48
     if a < 0 or a > 9 or b < 0 or b > 9:
-        return np.int64(-100)
+        return -100
     return a * 10 + b
 
 
@@ -91,18 +91,18 @@ def clock_at(src: Bytes, p: Int) -> Int:
 def fraction_at(src: Bytes, p: Int, places: Int) -> tuple[Int, Int]:
     """The digits after a point at ``p``, if there is one, in units of ``places`` decimal places."""
     if rd(src, p) != 46:
-        return p, np.int64(0)
+        return p, 0
     s = p + 1
     p, acc = digits(src, s, U(0))
     n = p - s
     if n == 0:
-        return np.int64(-TEXT), np.int64(0)
+        return -TEXT, 0
     if n >= MOST_DIGITS:
-        return np.int64(-SLOW), np.int64(0)
+        return -SLOW, 0
     if n <= places:
         return p, np.int64(acc * TENS[U(places - n)])
     if acc % TENS[U(n - places)] != U(0):
-        return np.int64(-TEXT), np.int64(0)
+        return -TEXT, 0
     return p, np.int64(acc // TENS[U(n - places)])
 
 
@@ -111,11 +111,11 @@ def offset_at(src: Bytes, p: Int) -> tuple[Int, Int]:
     """``(position after it, seconds east)`` of ``Z`` or ``+hh:mm``."""
     c = rd(src, p)
     if c | 32 == 122:
-        return p + 1, np.int64(0)
+        return p + 1, 0
     h = two(src, p + 1)
     m = two(src, p + 4)
     if (c != 43 and c != 45) or rd(src, p + 3) != COLON or h < 0 or h > 23 or m < 0 or m > 59:  # noqa: PLR1714 - Numba compares faster so
-        return np.int64(-TEXT), np.int64(0)
+        return -TEXT, 0
     east = (h * 60 + m) * 60
     if c == 45:
         east = -east
@@ -127,30 +127,30 @@ def timestamp(src: Bytes, p: Int, places: Int, zoned: Int) -> tuple[Int, Int]:
     """``YYYY-MM-DD[Thh:mm:ss[.fraction][offset]]``; ``zoned`` texts need the offset, others have none."""
     day = date_at(src, p)
     if day == NO_DAY:
-        return np.int64(-TEXT), np.int64(0)
+        return -TEXT, 0
     t = day * 86_400
     p += 10
-    part = np.int64(0)
+    part = 0
     c = rd(src, p)
     if c != QUOTE:
         s = clock_at(src, p + 1)
         if (c != 84 and c != 32 and c != 116) or s == NO_SECOND:  # noqa: PLR1714 - as above
-            return np.int64(-TEXT), np.int64(0)
+            return -TEXT, 0
         t += s
         p, part = fraction_at(src, p + 9, places)
         if p < 0:
-            return p, np.int64(0)
+            return p, 0
         c = rd(src, p)
     if zoned != 0:
         p, s = offset_at(src, p)
         if p < 0:
-            return p, np.int64(0)
+            return p, 0
         t -= s
         c = rd(src, p)
     if c != QUOTE:
-        return np.int64(-TEXT), np.int64(0)
+        return -TEXT, 0
     if places == NANO and (t >= LAST_NANO_SECOND or t <= -LAST_NANO_SECOND - 1):
-        return np.int64(-RANGE if t > LAST_NANO_SECOND or t < -LAST_NANO_SECOND - 1 else -SLOW), np.int64(0)
+        return (-RANGE if t > LAST_NANO_SECOND or t < -LAST_NANO_SECOND - 1 else -SLOW), 0
     return p + 1, t * np.int64(TENS[U(places)]) + part
 
 
@@ -159,7 +159,7 @@ def date(src: Bytes, p: Int) -> tuple[Int, Int]:
     """``YYYY-MM-DD`` to days."""
     day = date_at(src, p)
     if day == NO_DAY or rd(src, p + 10) != QUOTE:
-        return np.int64(-TEXT), np.int64(0)
+        return -TEXT, 0
     return p + 11, day
 
 
@@ -168,10 +168,10 @@ def time(src: Bytes, p: Int, places: Int) -> tuple[Int, Int]:
     """``hh:mm:ss[.fraction]`` to units since midnight."""
     s = clock_at(src, p)
     if s == NO_SECOND:
-        return np.int64(-TEXT), np.int64(0)
+        return -TEXT, 0
     p, part = fraction_at(src, p + 8, places)
     if p < 0:
-        return p, np.int64(0)
+        return p, 0
     if rd(src, p) != QUOTE:
-        return np.int64(-TEXT), np.int64(0)
+        return -TEXT, 0
     return p + 1, s * np.int64(TENS[U(places)]) + part

@@ -59,21 +59,21 @@ def scan(src: Bytes, p: Int) -> tuple[Int, np.uint64, Int, Int, Int]:
     s = p
     p, acc = digits(src, p, U(0))
     n = p - s
-    e, fractional = np.int64(0), np.int64(0)
+    e, fractional = 0, 0
     if n == 0 or (n > 1 and rd(src, s) == 48):
-        return np.int64(-MALFORMED), acc, e, n, fractional
+        return -MALFORMED, acc, e, n, fractional
     c = rd(src, p)
     if c == 46:
-        fractional = np.int64(1)
+        fractional = 1
         s = p + 1
         p, acc = digits(src, s, acc)
         e = s - p
         if e == 0:
-            return np.int64(-MALFORMED), acc, e, n, fractional
+            return -MALFORMED, acc, e, n, fractional
         n -= e
         c = rd(src, p)
     if c | 32 == 101:
-        fractional = np.int64(1)
+        fractional = 1
         p, v = exponent(src, p + 1)
         e += v
     return p, acc, e, n, fractional
@@ -100,7 +100,7 @@ def exponent(src: Bytes, p: Int) -> tuple[Int, Int]:
     if negative or c == 43:
         p += 1
     s = p
-    v = np.int64(0)
+    v = 0
     c = rd(src, p) - 48
     while 0 <= c <= 9:
         if v < HUGE:
@@ -108,7 +108,7 @@ def exponent(src: Bytes, p: Int) -> tuple[Int, Int]:
         p += 1
         c = rd(src, p) - 48
     if p == s:
-        return np.int64(-MALFORMED), v
+        return -MALFORMED, v
     if negative:
         v = -v
     return p, v
@@ -117,7 +117,7 @@ def exponent(src: Bytes, p: Int) -> tuple[Int, Int]:
 @inline
 def first_digits(src: Bytes, p: Int, e: Int) -> tuple[np.uint64, Int, Int]:
     """Of a number with many digits the first 19 that count: ``(number, its exponent, 1 where what is left is not zero)``."""
-    acc, n, rest = U(0), np.int64(0), np.int64(0)
+    acc, n, rest = U(0), 0, 0
     while True:
         c = rd(src, p)
         p += 1
@@ -175,13 +175,13 @@ def nearest(w: np.uint64, q: Int, five: Longs) -> np.uint64:
 @apart
 def hard_double(src: Bytes, start: Int, w: np.uint64, e: Int, n: Int, five: Longs) -> tuple[Int, np.uint64]:
     """``(code, bits)`` of a scanned number that begins at ``start``: SLOW where more digits than a word holds decide the rounding."""
-    rest = np.int64(0)
+    rest = 0
     if n > MOST_DIGITS:
         w, e, rest = first_digits(src, start, e)
     m = nearest(w, e, five)
     if rest != 0 and nearest(w + U(1), e, five) != m:
-        return np.int64(SLOW), m
-    return np.int64(RANGE if m >= INFINITE else OK), m
+        return SLOW, m
+    return (RANGE if m >= INFINITE else OK), m
 
 
 @inline
@@ -196,16 +196,16 @@ def whole(src: Bytes, p: Int, unsigned: Int) -> tuple[Int, Int, np.uint64]:
     """``(code, position after it, magnitude)`` of a whole number with a fraction, an exponent, or more than 19 digits."""
     p, w, e, n, fractional = scan_signed(src, p)
     if p < 0:
-        return np.int64(MALFORMED), p, w
+        return MALFORMED, p, w
     if n > MOST_DIGITS:
         plain = fractional == 0 and (n > MOST_DIGITS + 1 or unsigned == 0)
-        return np.int64(RANGE if plain else SLOW), p, w
+        return (RANGE if plain else SLOW), p, w
     if w == U(0):
-        return np.int64(SLOW if e >= HUGE or e <= -HUGE else OK), p, w
+        return (SLOW if e >= HUGE or e <= -HUGE else OK), p, w
     if e >= 0:
         if e > MOST_DIGITS or mulhi(w, TENS[U(e)]) != U(0):
-            return np.int64(RANGE), p, w
-        return np.int64(OK), p, w * TENS[U(e)]
+            return RANGE, p, w
+        return OK, p, w * TENS[U(e)]
     if e < -MOST_DIGITS or w % TENS[U(-e)] != U(0):
-        return np.int64(TYPE), p, w
-    return np.int64(OK), p, w // TENS[U(-e)]
+        return TYPE, p, w
+    return OK, p, w // TENS[U(-e)]

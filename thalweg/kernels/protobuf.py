@@ -1,4 +1,4 @@
-# ruff: noqa: PLR2004, C901, PLR0911, PLR0912, PLR0915 - a machine's loop is one function; the numbers are bytes
+# ruff: noqa: PLR2004, C901, PLR0912, PLR0915 - a machine's loop is one function; the numbers are bytes
 """The Protobuf machine: puts each field of a payload into its column, whatever order the fields come in.
 
 The arena is zeroed memory, so that an unset field needs no work: its value is 0 and its valid byte too. An offset of 0 is one that was
@@ -52,21 +52,15 @@ def decode(
             if p >= end:
                 if table[U(tb - op_.T_REQUIRED)] != 0 and not has_all(np.int64(table[U(tb - op_.T_REQUIRED)]), k, prog, aux, h8):
                     code = np.int64(SLOW)
-                if sp == 0:
+                if code != OK or sp == 0:
                     break
                 code, p, end, tb, k, sp, left, f = leave(src, p, code, tb, k, sp, left, prog, counters, stack, h32)
                 continue
             q = p
-            tag = rd(src, p)
-            if tag < 128:
-                p += 1
-                f = np.int64(table[U(tb + tag)])
-            else:
-                tag, p = long_tag(src, p, end)
-                if p < 0:
-                    code = np.int64(MALFORMED)
-                    break
-                f = find(table, tb, tag, aux)
+            tag, p, f = next_field(src, p, end, table, tb, aux)
+            if p < 0:
+                code = np.int64(MALFORMED)
+                break
             op, s = prog[U(f)], k
             if prog[U(f + op_.R_MODE)] != op_.PLAIN:
                 code, s = presence(k, prog, f, op, counters, h8, h32)
@@ -88,12 +82,14 @@ def decode(
                     code = varint_value(v, op, to, prog, f, aux, h8, h32, h64)
             elif op <= op_.X32:
                 code, p = fixed(src, p, end, op, to, h32, h64)
-            elif op <= op_.RAW:
-                code, p, left = bytes_value(src, p, end, last, op, s, sp, left, prog, f, table, aux, counters, starts, stack, groups, h8, h32)
-            elif op <= op_.LAST_COMMON:
+            elif op <= op_.BYTES:
+                code, p = bytes_value(src, p, end, last, op, s, prog, f, counters, starts, h8, h32)
+            elif op <= op_.GROUP:
                 code, p, end, tb, k, sp, left = enter(src, p, end, op, tb, k, s, sp, left, prog, f, stack)
+            elif op <= op_.DURATION:
+                code, p, left = time_value(src, p, end, s, sp, left, prog, f, groups, state, h64)
             else:
-                code, p, left = rare(src, p, end, k, s, tag, sp, left, prog, f, table, aux, counters, stack, groups, h8, h32, h64, state)
+                code, p, left = rare(src, p, end, k, s, tag, sp, left, prog, f, table, aux, counters, starts, stack, groups, h8, h32, h64)
         if code == OK and maps.shape[0] != 0 and any_key_repeats(maps, row, prog, counters, saved, seen, h8, h32, h64):
             code, f = np.int64(SLOW), np.int64(0)
         if code == OK:
@@ -139,6 +135,18 @@ def note(i: Int, code: Int, q: Int, f: Int, tag: Int, offs: Words, codes: Bytes,
 
 
 @inline
+def next_field(src: Bytes, p: Int, end: Int, table: Words, tb: Int, aux: Longs) -> tuple[Int, Int, Int]:
+    """``(tag, next position, program row)``; needs ``p < end``."""
+    tag = rd(src, p)
+    if tag < 128:
+        return tag, p + 1, np.int64(table[U(tb + tag)])
+    tag, p = long_tag(src, p, end)
+    if p < 0:
+        return tag, p, np.int64(0)
+    return tag, p, find(table, tb, tag, aux)
+
+
+@inline
 def fixed(src: Bytes, p: Int, end: Int, op: Int, to: Int, h32: Words, h64: Longs) -> tuple[Int, Int]:
     """Eight or four bytes: ``(code, next position)``."""
     if op == op_.X64:
@@ -154,20 +162,16 @@ def fixed(src: Bytes, p: Int, end: Int, op: Int, to: Int, h32: Words, h64: Longs
 
 @inline
 def bytes_value(
-    src: Bytes, p: Int, end: Int, last: Int, op: Int, s: Int, sp: Int, left: Int, prog: Longs, f: Int, table: Words, aux: Longs,
-    counters: Longs, starts: Longs, stack: Longs, groups: Longs, h8: Bytes, h32: Words,
-) -> tuple[Int, Int, Int]:  # fmt: skip
-    """Text, bytes, or a message kept as bytes, to slot ``s``: ``(code, next position, items left)``."""
+    src: Bytes, p: Int, end: Int, last: Int, op: Int, s: Int, prog: Longs, f: Int, counters: Longs, starts: Longs, h8: Bytes, h32: Words,
+) -> tuple[Int, Int]:  # fmt: skip
+    """Text or bytes to slot ``s``: ``(code, next position)``."""
     n, p = read_length(src, p, end)
     if p < 0:
-        return np.int64(MALFORMED), p, left
+        return np.int64(MALFORMED), p
     high = text(src, p, n, last, prog, f, s, counters, starts, h8, h32)
-    if op == op_.RAW:
-        code, left = kept(src, p, p + n, prog, f, sp, left, table, aux, stack, groups)
-        return code, p + n, left
     if high != U(0) and op == op_.TEXT and utf8_fault(src, p, p + n) >= 0:
-        return np.int64(UTF8), p, left
-    return np.int64(OK), p + n, left
+        return np.int64(UTF8), p
+    return np.int64(OK), p + n
 
 
 @inline
@@ -263,48 +267,45 @@ def presence(k: Int, prog: Longs, f: Int, op: Int, counters: Longs, h8: Bytes, h
     return np.int64(SLOW if was != member or (op > op_.BYTES and op != op_.CHECK_TEXT) else OK), k
 
 
+@inline
+def time_value(
+    src: Bytes, p: Int, end: Int, s: Int, sp: Int, left: Int, prog: Longs, f: Int, groups: Longs, state: Longs, h64: Longs,
+) -> tuple[Int, Int, Int]:  # fmt: skip
+    """A Timestamp or a Duration to slot ``s``: ``(code, next position, items left)``."""
+    n, p = read_length(src, p, end)
+    if p < 0:
+        return np.int64(MALFORMED), p, left
+    left -= prog[U(f + op_.R_MODE)] == op_.ITEM
+    if left < 0 or sp >= op_.MAX_LEVELS * op_.FRAME:
+        return np.int64(DEPTH if left >= 0 else LIMIT), p, left
+    return time(src, p, p + n, s, prog, f, sp, groups, state, h64), p + n, left
+
+
 @apart
 def rare(
     src: Bytes, p: Int, end: Int, k: Int, s: Int, tag: Int, sp: Int, left: Int, prog: Longs, f: Int, table: Words, aux: Longs,
-    counters: Longs, stack: Longs, groups: Longs, h8: Bytes, h32: Words, h64: Longs, state: Longs,
+    counters: Longs, starts: Longs, stack: Longs, groups: Longs, h8: Bytes, h32: Words, h64: Longs,
 ) -> tuple[Int, Int, Int]:  # fmt: skip
-    """Times, packed numbers, and what is only checked: ``(code, next position, items left)``."""
+    """Packed numbers, what is only checked, or kept as bytes: ``(code, next position, items left)``."""
     op = prog[U(f)]
     if op == op_.LEAVE:
         return np.int64(SLOW), p, left
-    if op <= op_.PACKED32:
-        n, p = read_length(src, p, end)
-        if p < 0:
-            return np.int64(MALFORMED), p, left
-        if op >= op_.PACKED:
-            return packed(src, p, p + n, k, prog, f, aux, counters, h8, h32, h64), p + n, left
-        left -= prog[U(f + op_.R_MODE)] == op_.ITEM
-        if left < 0 or sp >= op_.MAX_LEVELS * op_.FRAME:
-            return np.int64(DEPTH if left >= 0 else LIMIT), p, left
-        return time(src, p, p + n, s, prog, f, sp // op_.FRAME + 1, groups, state, h64), p + n, left
-    left -= prog[U(f + op_.R_DATA)]
+    left -= prog[U(f + op_.R_MODE)] == op_.ITEM if op == op_.RAW else prog[U(f + op_.R_DATA)] * (op >= op_.CHECK)
     if left < 0:
         return np.int64(LIMIT), p, left
     if op > op_.CHECK_GROUP:
         p = plain(src, p, end, tag, op, sp // op_.FRAME, groups)
         return np.int64(-p if p < 0 else OK), p, left
-    n, group = end - p, prog[U(f + op_.R_EXTRA)]
+    n, start, group, tb = end - p, p, prog[U(f + op_.R_EXTRA)], prog[U(f + op_.R_NEXT)]
     if op != op_.CHECK_GROUP:
-        n, p = read_length(src, p, end)
         group = np.int64(0)
-        if p < 0:
+        n, start = read_length(src, p, end)
+        if start < 0:
             return np.int64(MALFORMED), p, left
-    p, left = check(src, p, p + n, prog[U(f + op_.R_NEXT)], group, sp, prog, table, aux, stack, groups, left)
+    if op <= op_.PACKED32:
+        return packed(src, start, start + n, k, prog, f, aux, counters, h8, h32, h64), start + n, left
+    if op == op_.RAW:
+        tb = prog[U(f + op_.R_EXTRA)]
+        text(src, start, n, start + n, prog, f, s, counters, starts, h8, h32)
+    p, left = check(src, start, start + n, tb, group, sp, prog, table, aux, stack, groups, left)
     return np.int64(-p if p < 0 else OK), p, left
-
-
-@apart
-def kept(
-    src: Bytes, p: Int, end: Int, prog: Longs, f: Int, sp: Int, left: Int, table: Words, aux: Longs, stack: Longs, groups: Longs,
-) -> tuple[Int, Int]:  # fmt: skip
-    """Checks a message that is kept as bytes: ``(code, items left)``."""
-    left -= prog[U(f + op_.R_MODE)] == op_.ITEM
-    if left < 0:
-        return np.int64(LIMIT), left
-    p, left = check(src, p, end, prog[U(f + op_.R_EXTRA)], np.int64(0), sp, prog, table, aux, stack, groups, left)
-    return np.int64(-p if p < 0 else OK), left

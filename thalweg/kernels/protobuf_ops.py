@@ -29,23 +29,22 @@ X64: Final = 7
 X32: Final = 8
 TEXT: Final = 9
 BYTES: Final = 10
-RAW: Final = 11
-"""A message that is checked with the table ``R_EXTRA``, and kept as bytes."""
-MESSAGE: Final = 12
-MAP: Final = 13
-GROUP: Final = 14
-LAST_COMMON: Final = GROUP
+MESSAGE: Final = 11
+MAP: Final = 12
+GROUP: Final = 13
+TIMESTAMP: Final = 14
+DURATION: Final = 15
 
 # -- rarer ones
 
-TIMESTAMP: Final = 15
-DURATION: Final = 16
-PACKED: Final = 17
+PACKED: Final = 16
 """Varints; ``R_NEXT`` is the op of one, ``R_EXTRA`` its side table."""
-PACKED64: Final = 18
-PACKED32: Final = 19
-LEAVE: Final = 20
+PACKED64: Final = 17
+PACKED32: Final = 18
+LEAVE: Final = 19
 """The row is SLOW."""
+RAW: Final = 20
+"""A message that is checked with the table ``R_EXTRA``, and kept as bytes."""
 CHECK: Final = 21
 """A message that is only checked. Of this op and those below, ``R_DATA`` is 1 for an item of a list."""
 CHECK_GROUP: Final = 22

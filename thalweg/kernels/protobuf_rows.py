@@ -9,10 +9,10 @@ import numpy as np
 
 from thalweg.kernels import protobuf_ops as op_
 from thalweg.kernels.columns import zero
-from thalweg.kernels.jit import apart, inline
+from thalweg.kernels.jit import apart, inline, kernel
 from thalweg.kernels.keys import FACTOR, FEW, repeats
 from thalweg.kernels.memory import U
-from thalweg.kernels.program import BYTES, C_DATA, C_KIND, C_OFFS, C_VALID, FIELDS, FIXED, LIST
+from thalweg.kernels.program import BYTES, C_COUNT, C_DATA, C_KIND, C_OFFS, C_PARENT, C_VALID, FIELDS, FIXED, LIST
 
 if TYPE_CHECKING:
     from thalweg.kernels.memory import Bytes, Int, Longs, Words
@@ -120,3 +120,29 @@ def undo(
             slot += 1
     for j in range(counters.shape[0]):
         counters[U(j)] = saved[U(j)]
+
+
+@kernel
+def settle(cols: Longs, counters: Longs, rows: Int, h32: Words, used: Longs, used_bytes: Longs) -> None:
+    """Fills in the offsets that were not set, each at least the one before, and says what is in use after ``rows`` rows.
+
+    ``cols`` int64[c * FIELDS] in, ``counters`` int64[] in, ``h32`` int32[] in and out: the arena; ``used`` and ``used_bytes`` int64[c] out.
+    Never allocates, raises, or reads past the end.
+    """
+    used[0] = rows
+    used_bytes[0] = 0
+    for t in range(1, used.shape[0]):
+        b = t * FIELDS
+        n = used[cols[b + C_PARENT]]
+        if cols[b + C_COUNT] >= 0:
+            n = counters[cols[b + C_COUNT]]
+        used[t] = n
+        used_bytes[t] = 0
+        if cols[b + C_KIND] == BYTES or cols[b + C_KIND] == LIST:
+            o = cols[b + C_OFFS]
+            most = h32[U(o)]
+            for j in range(o + 1, o + 1 + n):
+                most = max(most, h32[U(j)])
+                h32[U(j)] = most
+            if cols[b + C_KIND] == BYTES:
+                used_bytes[t] = np.int64(most)

@@ -134,7 +134,7 @@ def packed_varints(
 
 
 @apart
-def time(src: Bytes, p: Int, e: Int, k: Int, prog: Longs, f: Int, level: Int, groups: Longs, state: Longs, h64: Longs) -> Int:
+def time(src: Bytes, p: Int, e: Int, k: Int, prog: Longs, f: Int, sp: Int, groups: Longs, state: Longs, h64: Longs) -> Int:
     """A Timestamp or Duration in ``src[p:e]`` as ticks to slot ``k``; what is out of range is SLOW. Returns a code."""
     s = np.int64(0)
     nanos = np.int64(0)
@@ -145,7 +145,7 @@ def time(src: Bytes, p: Int, e: Int, k: Int, prog: Longs, f: Int, level: Int, gr
         v, q = any_number(src, q + 1, e)
         nanos = np.int64(np.int32(v))
     if q != e:
-        s, nanos, code = read_time(src, p, e, level, groups)
+        s, nanos, code = read_time(src, p, e, sp // op_.FRAME + 1, groups)
         if code != 0:
             return code
     each = prog[U(f + op_.R_EXTRA)]

@@ -51,7 +51,7 @@ def put_integer(dst: Bytes, d: Int, v: Int, is_signed: Int) -> Int:
         dst[U(d)] = np.uint8(MINUS)
         d += 1
         w = ~w + U(1)
-    return put_digits(dst, d, w, max(written(w), np.int64(1)))
+    return put_digits(dst, d, w, max(written(w), 1))
 
 
 @inline
@@ -66,7 +66,7 @@ def shortest(bits: np.uint64, tens: Longs) -> tuple[np.uint64, Int]:
     """``(digits, exponent of the last one)`` of a positive finite double: the shortest, of those the nearest (table :func:`reciprocals`)."""
     c = bits & MANTISSA
     e = np.int64(bits >> U(52))
-    q = np.int64(-1074)
+    q = -1074
     is_even = c & U(1) == U(0)
     at_step = c == U(0) and e > 1
     if e != 0:
@@ -110,7 +110,7 @@ def put_double(dst: Bytes, d: Int, bits: np.uint64, tens: Longs) -> Int:
         d += 1
     bits = bits & LOW63
     if bits == U(0):
-        return put_plain(dst, d, U(0), np.int64(1), np.int64(1))
+        return put_plain(dst, d, U(0), 1, 1)
     w, k = shortest(bits, tens)
     while w % U(10) == U(0):
         w = w // U(10)
@@ -157,7 +157,7 @@ def put_exponent(dst: Bytes, d: Int, letter: np.uint8, e: Int) -> Int:
     dst[U(d)] = letter
     dst[U(d + 1)] = np.uint8(MINUS if e < 0 else 43)
     e = abs(e)
-    least = np.int64(2 if letter == 101 else 1)
+    least = (2 if letter == 101 else 1)
     return put_digits(dst, d + 2, U(e), max(written(U(e)), least))
 
 
@@ -188,7 +188,7 @@ def put_decimal(dst: Bytes, d: Int, h64: Longs, at: Int, words: Int, scale: Int)
             h64[U(at + j)] = np.int64(high // BILLION << U(32) | low // BILLION)
             rest = low % BILLION
         p -= 9
-        put_digits(dst, p, rest, np.int64(9))
+        put_digits(dst, p, rest, 9)
     while p < end and dst[U(p)] == ZERO:
         p += 1
     if p == end:
@@ -201,7 +201,7 @@ def put_decimal(dst: Bytes, d: Int, h64: Longs, at: Int, words: Int, scale: Int)
 def placed(dst: Bytes, d: Int, p: Int, n: Int, scale: Int) -> Int:
     """Moves ``n`` digits from ``p`` down to ``d`` and sets the point."""
     left = n - scale
-    point = np.int64(1)
+    point = 1
     if scale >= 0 and left > -6:
         point = left
     if point <= 0:

@@ -82,7 +82,7 @@ class JsonProgram:
         self._sizes.learn(count, arena.used, arena.used_bytes)
         found = faults.reshape(-1, op.FAULT)
         batch = Finisher(arena).batch(self.schema, self._fields, count)
-        return KernelRows(batch, good[:count], codes, found[:, op.F_WHERE], found[:, op.F_NODE], np.zeros(rows, np.int64))
+        return KernelRows(batch, good[:count], codes, found[:, op.F_WHERE], found[:, op.F_NODE] // p.WORDS, np.zeros(rows, np.int64))
 
     def reason(self, found: KernelRows, row: int) -> tuple[str, str, str | None]:
         """Code, message and path of a bad row."""

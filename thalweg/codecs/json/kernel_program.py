@@ -52,8 +52,11 @@ class Emitter:
     def arrays(self) -> tuple[Any, Any, Any, Any]:
         """Program int64[m, WORDS], nodes int64[m, NODE], words uint64[], table int64[]."""
         program = np.array(self._rows, np.int64).reshape(-1, WORDS)
-        nodes = np.array(self._nodes, np.int64).reshape(-1, op.NODE)
-        return program, nodes, np.array([*self._words, 0], np.uint64), np.array([*self._table, -1], np.int64)
+        nodes, table = np.array(self._nodes, np.int64).reshape(-1, op.NODE), np.array([*self._table, -1], np.int64)
+        program[:, p.P_JUMP] *= WORDS
+        for numbers in (nodes[:, op.N_NEXT], nodes[:, op.N_FIRST], table):
+            numbers[numbers > 0] *= op.NODE
+        return program, nodes, np.array([*self._words, 0], np.uint64), table
 
     def _row(self, code: int, slots: Slots | None, path: str, arg: int = 0) -> int:
         """A node before its subtree and its name are known."""

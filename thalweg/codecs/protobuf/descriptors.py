@@ -21,7 +21,7 @@ from google.protobuf import (
 )
 from google.protobuf.message import DecodeError
 
-from thalweg.arrow.rows import bounded
+from thalweg.arrow.rows import bounded, shown_path
 from thalweg.native.protoc import ProtoError, compile_protos, imports, is_bundled, set_of_text
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ def messages_of_set(data: bytes, root: str | None = None) -> MessageSet:
         for file in _sorted(files):
             pool.AddSerializedFile(file.SerializeToString())
     except TypeError as e:
-        raise DescriptorError(f"the descriptor set is wrong: {bounded(str(e))}") from None
+        raise DescriptorError(f"the descriptor set is wrong: {shown_path(str(e))}") from None
     found = [pool.FindFileByName(name) for name in given]
     own = [m for file in found for m in file.message_types_by_name.values() if root is not None or not file.name.startswith(_GOOGLE)]
     everywhere = [m for name in files for m in pool.FindFileByName(name).message_types_by_name.values()]

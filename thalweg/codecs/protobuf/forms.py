@@ -109,6 +109,7 @@ class Form:
     """A message type."""
 
     name: str
+    message: Descriptor
     special: str = ""
     """``timestamp``, ``duration``, ``wrapper`` or ``json`` for a well-known type that is no struct; else empty."""
     is_entry: bool = False
@@ -139,7 +140,7 @@ class Forms:
             raise DescriptorError(f"message {message.full_name} has the encoding of message sets, which is not read")
         short = message.full_name.removeprefix(_PACKAGE)
         special = _SPECIAL.get(short, "") if short != message.full_name else ""
-        form = self._made[message.full_name] = Form(message.full_name, special, bool(options.map_entry))
+        form = self._made[message.full_name] = Form(message.full_name, message, special, bool(options.map_entry))
         fields = [*message.fields, *sorted(message.file.pool.FindAllExtensions(message), key=lambda f: f.number)]
         names = column_names(fields)
         places = {f.full_name: i for i, f in enumerate(fields)}

@@ -22,12 +22,19 @@ class Checks:
         self._made: dict[int, int] = {}
         self._checkable: dict[int, bool] = {}
 
-    def is_checkable(self, form: Form) -> bool:
-        """Whether a check says all there is to say: no field is required, and no Duration might be merged of two halves that clash."""
+    def is_checkable(self, part: Part) -> bool:
+        """Whether a check says all there is to say of a field.
+
+        It does not where something is required, where a Duration might be merged of two halves that clash, or a Timestamp is a group.
+        """
+        form = part.form
+        if form is None:
+            return True
         if id(form) not in self._checkable:
-            reached = _reached(form)
-            self._checkable[id(form)] = not any(f.required or f.special == "duration" for f in reached)
-        return self._checkable[id(form)]
+            inside = _reached(form)
+            grouped = any(_is_grouped_time(p) for f in inside for p in f.parts)
+            self._checkable[id(form)] = not grouped and not any(f.required or f.special == "duration" for f in inside)
+        return self._checkable[id(form)] and not _is_grouped_time(part)
 
     def table(self, form: Form) -> int:
         """The table that checks a message type."""
@@ -57,6 +64,11 @@ class Checks:
             packed = {FIXED64: op.CHECK_PACKED64, FIXED32: op.CHECK_PACKED32}.get(part.wire_type, op.CHECK_PACKED)
             tables.put(table, part.number << 3 | DELIMITED, tables.row(packed))
         return 0
+
+
+def _is_grouped_time(part: Part) -> bool:
+    """Whether a field is a Timestamp between tags."""
+    return part.type == F.TYPE_GROUP and part.form is not None and part.form.special == "timestamp"
 
 
 def _reached(form: Form) -> list[Form]:

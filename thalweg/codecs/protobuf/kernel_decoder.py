@@ -16,6 +16,7 @@ from thalweg.kernels import program as p
 from thalweg.kernels import protobuf
 from thalweg.kernels import protobuf_ops as op
 from thalweg.kernels.arena import Arena, Sizes
+from thalweg.kernels.protobuf_rows import settle
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -78,14 +79,13 @@ class ProtobufProgram:
             )  # fmt: skip
             if done == rows:
                 break
-            self._settle(arena, int(state[op.S_OUT]))
+            settle(arena.cols, counters, int(state[op.S_OUT]), arena.h32, arena.used, arena.used_bytes)
             if not arena.grow(int(state[op.S_OUT]), rows, int(offs[done + 1] - offs[done]) + p.ROOM):
                 codes[done] = p.LIMIT
                 state[op.S_ROW] += 1
         count = int(state[op.S_OUT])
         self.finer += int(state[op.S_FINER])
-        self._settle(arena, count)
-        arena.measure(count)
+        settle(arena.cols, counters, count, arena.h32, arena.used, arena.used_bytes)
         self._sizes.learn(count, arena.used, arena.used_bytes)
         batch = conform(Finisher(arena).batch(self._natural, self._fields, count), self.schema)
         found = faults.reshape(-1, op.FAULT)
@@ -116,17 +116,6 @@ class ProtobufProgram:
         np.minimum.at(out, self._level_of[inside], table[inside, p.C_CAP])
         out[self._levels :] = table[self._texts, p.C_BCAP]
         return out
-
-    def _settle(self, arena: Arena, rows: int) -> None:
-        """Fill in the offsets that were not set, up to what ``rows`` rows use: each is at least the one before."""
-        used = [rows]
-        for t in range(1, len(arena.table)):
-            row = arena.table[t]
-            slots = int(arena.counters[row[p.C_COUNT]]) if row[p.C_COUNT] >= 0 else used[int(row[p.C_PARENT])]
-            used.append(slots)
-            if row[p.C_KIND] in {p.BYTES, p.LIST}:
-                offsets = arena.h32[int(row[p.C_OFFS]) :][: slots + 1]
-                np.maximum.accumulate(offsets, out=offsets)
 
 
 def compile_decoder(

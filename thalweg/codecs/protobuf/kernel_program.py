@@ -10,7 +10,7 @@ from google.protobuf.descriptor import FieldDescriptor as F
 from thalweg.arrow.builders import Slots
 from thalweg.arrow.temporal import UNITS
 from thalweg.codecs.protobuf.descriptors import DescriptorError
-from thalweg.codecs.protobuf.forms import DELIMITED, FIXED32, FIXED64, Form, Part
+from thalweg.codecs.protobuf.forms import DELIMITED, FIXED32, FIXED64, GROUP, Form, Part
 from thalweg.codecs.protobuf.kernel_checks import Checks
 from thalweg.codecs.protobuf.kernel_finish import as_text, named
 from thalweg.codecs.protobuf.kernel_tables import Tables
@@ -158,6 +158,9 @@ class Compiler:
         assert part.form is not None
         if shape.kind in {"timestamp", "duration"}:
             slots = Slots(shape.type, valid=False)
+            if part.type == F.TYPE_GROUP:
+                self.tables.put(table, part.number << 3 | GROUP, self._row(op.LEAVE, mark, slots, path))
+                return slots
             row = self._row(op.TIMESTAMP if shape.kind == "timestamp" else op.DURATION, mark, slots, path)
             ticks = 10 ** UNITS[shape.unit]
             self.tables.set(row, op.R_NEXT, ticks)
@@ -213,7 +216,7 @@ class Compiler:
         assert form is not None
         tag = part.number << 3 | part.wire_type
         slots = Slots(pa.binary(), valid=False, finish=as_text(part, self._max_items, self._on_text))
-        if part.type == F.TYPE_GROUP or not self._checks.is_checkable(form):
+        if part.type == F.TYPE_GROUP or not self._checks.is_checkable(part):
             self.tables.put(table, tag, self._row(op.LEAVE, mark, slots, path))
             return slots
         row = self._row(op.RAW, mark, slots, path)
@@ -225,8 +228,8 @@ class Compiler:
 
     def _unwanted(self, form: Form, part: Part, one: Slots | None, table: int, level: int, path: str) -> list[Slots]:
         """A field that no column holds: checked, or read into a hidden column where more than a check is needed."""
-        is_plain = part.form is None or (self._checks.is_checkable(part.form) and not part.required)
-        if one is None and is_plain and not part.required:
+        is_plain = self._checks.is_checkable(part) and not part.required
+        if one is None and is_plain:
             self._checks.put(table, part)
             return []
         if one is not None and part.form is not None and is_plain:

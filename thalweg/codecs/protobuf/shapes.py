@@ -72,6 +72,8 @@ class Unfolding:
     unit: str = "us"
     """Of timestamps and durations."""
     defaults: bool = False
+    writing: bool = False
+    """Declared columns are written, not read: they may also be narrower than their fields, and wider where each value is checked."""
     cuts: list[str] = field(default_factory=list)
     """One line for each message that is left as JSON text."""
     columns: int = 0
@@ -136,9 +138,14 @@ class Unfolding:
             as_number = self.enum == "number" if declared is None else integer_enum(declared.type)
             return Shape("number" if as_number else "enum", name, pa.int32() if as_number else ENUM, part)
         natural = SCALARS[part.type]
-        if declared is not None and not is_wider(declared.type, natural):
-            raise Incompatible(f"declared as {declared.type}, but the field is {natural}")
+        self._fits(declared, natural)
         return Shape("scalar", name, natural, part)
+
+    def _fits(self, declared: pa.Field | None, natural: pa.DataType) -> None:
+        """Refuse a declared type that could lose something."""
+        if declared is None or is_wider(declared.type, natural) or (self.writing and is_wider(natural, declared.type)):
+            return
+        raise Incompatible(f"declared as {declared.type}, but the field is {natural}")
 
     def _message(self, part: Part, form: Form, name: str, path: tuple[Form, ...], where: str, declared: pa.Field | None) -> Shape:
         """A message: a well-known type, a struct, or JSON text where it lies too deep."""
@@ -147,8 +154,7 @@ class Unfolding:
             return Shape(form.special, name, pa.timestamp(unit, "UTC") if form.special == "timestamp" else pa.duration(unit), part)
         if form.special == "wrapper":
             inner = SCALARS[form.parts[0].type]
-            if declared is not None and not is_wider(declared.type, inner):
-                raise Incompatible(f"declared as {declared.type}, but the field is {inner}")
+            self._fits(declared, inner)
             return Shape("wrapper", name, inner, part)
         if form.special == "json":
             if declared is not None and not (kinds.is_string(declared.type) or kinds.is_large_string(declared.type)):
