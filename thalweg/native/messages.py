@@ -34,7 +34,9 @@ Bytes = npt.NDArray[np.int8]
 _CONFIG: Any = _numba_config
 _JIT: bool = not _CONFIG.DISABLE_JIT
 _WORD, _HALF, _BYTE = ir.IntType(64), ir.IntType(32), ir.IntType(8)
-_STAMP, _EPOCH, _HEADERS, _COUNT, _HEADER, _DESTROY = range(6)
+_STAMP, _EPOCH, _HEADERS, _COUNT, _HEADER, _POLL, _TYPE, _NEXT, _DESTROY = range(9)
+_FETCH = 2
+"""Kind of the event that brings a message."""
 _ERR, _TOPIC, _PARTITION, _PAYLOAD, _SIZE, _KEY, _KEY_SIZE, _OFFSET = 0, 8, 16, 24, 32, 40, 48, 56
 _U = np.uint64
 _OWN_SOURCE = hashlib.sha256(Path(__file__).read_bytes()).hexdigest()[:12]
@@ -112,6 +114,23 @@ _copy = _copier()
 
 
 @_named
+def pop(queue: Addresses, found: Int, count: Int, wait_ms: Int, calls: Addresses, events: Addresses, messages: Addresses) -> Int:
+    """Take events of a queue until it is empty, behind the ``found`` that are there, up to ``count`` in all; how many there are then.
+
+    A message that is 0 marks an event that is an error. Events, because no callback is ever served while one is taken.
+    """
+    while found < count:
+        event = _U(_call_two_word(calls[_POLL], queue[0], _U(wait_ms)))
+        if event == _U(0):
+            break
+        events[found] = event
+        messages[found] = _U(_call_word(calls[_NEXT], event)) if _call_half(calls[_TYPE], event) == _FETCH else _U(0)
+        found += 1
+        wait_ms = 0
+    return found
+
+
+@_named
 def survey(
     messages: Addresses, count: Int, calls: Addresses, scratch: Addresses, good: Addresses, topics: Addresses, headers: Addresses,
     errors: Words, partitions: Words, epochs: Words, kinds: Bytes, offsets: Longs, stamps: Longs, sizes: Longs, key_sizes: Longs, totals: Longs,
@@ -125,7 +144,7 @@ def survey(
     totals[1] = totals[2] = totals[3] = 0
     for i in range(count):
         m = messages[i]
-        errors[i] = _load32(m)
+        errors[i] = _load32(m) if m != _U(0) else 1
         if errors[i] != 0:
             continue
         good[kept] = m
@@ -199,15 +218,16 @@ def copy_headers(
 
 
 @_named
-def destroy(messages: Addresses, count: Int, calls: Addresses) -> None:
-    """Give messages back to the library."""
+def destroy(events: Addresses, count: Int, calls: Addresses) -> None:
+    """Give events back to the library, with their messages."""
     for i in range(count):
-        _call_void(calls[_DESTROY], messages[i])
+        _call_void(calls[_DESTROY], events[i])
 
 
 def compile_all() -> None:
     """Compile every loop, or load it from the cache, by a call that does nothing."""
-    a, longs, words, octets = np.zeros(6, np.uint64), np.zeros(6, np.int64), np.zeros(6, np.int32), np.zeros(6, np.int8)
+    a, longs, words, octets = np.zeros(9, np.uint64), np.zeros(6, np.int64), np.zeros(6, np.int32), np.zeros(6, np.int8)
+    pop(a, 0, 0, 0, a, a, a)
     survey(a, 0, a, a, a, a, a, words, words, words, octets, longs, longs, longs, longs, longs)
     copy(a, 0, 0, longs, longs, a)
     copy_headers(a, 0, 0, a, a, longs, longs, longs, a)
@@ -217,7 +237,7 @@ def compile_all() -> None:
 def cached() -> bool:
     """Whether every loop is in the cache already."""
     names = [path.name for path in cache_folder().glob(f"*_{_OWN_SOURCE}-*.nbi")]
-    return not _JIT or all(any(f".{loop}_" in name for name in names) for loop in ("survey", "copy", "copy_headers", "destroy"))
+    return not _JIT or all(any(f".{loop}_" in name for name in names) for loop in ("pop", "survey", "copy", "copy_headers", "destroy"))
 
 
 if __name__ == "__main__":

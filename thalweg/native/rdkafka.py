@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import os
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 import confluent_kafka
 import numpy as np
@@ -22,22 +22,23 @@ if TYPE_CHECKING:
 _POINTER: Final = ctypes.c_void_p
 _TEXT: Final = ctypes.c_char_p
 _INT: Final = ctypes.c_int
-_SIZE: Final = ctypes.c_size_t
 _SIGNATURES: Final[dict[str, Signature]] = {
     "rd_kafka_version": (_INT, ()),
     "rd_kafka_name": (_TEXT, (_POINTER,)),
     "rd_kafka_memberid": (_POINTER, (_POINTER,)),
     "rd_kafka_mem_free": (None, (_POINTER, _POINTER)),
     "rd_kafka_topic_name": (_TEXT, (_POINTER,)),
-    "rd_kafka_err2str": (_TEXT, (_INT,)),
     "rd_kafka_queue_destroy": (None, (_POINTER,)),
     "rd_kafka_queue_forward": (None, (_POINTER, _POINTER)),
     "rd_kafka_queue_get_partition": (_POINTER, (_POINTER, _TEXT, ctypes.c_int32)),
-    "rd_kafka_consume_batch_queue": (ctypes.c_ssize_t, (_POINTER, _INT, _POINTER, _SIZE)),
+    "rd_kafka_event_error": (_INT, (_POINTER,)),
+    "rd_kafka_event_error_string": (_TEXT, (_POINTER,)),
+    "rd_kafka_event_topic_partition": (_POINTER, (_POINTER,)),
+    "rd_kafka_topic_partition_destroy": (None, (_POINTER,)),
 }
 CALLS: Final = (
     "rd_kafka_message_timestamp", "rd_kafka_message_leader_epoch", "rd_kafka_message_headers", "rd_kafka_header_cnt",
-    "rd_kafka_header_get_all", "rd_kafka_message_destroy",
+    "rd_kafka_header_get_all", "rd_kafka_queue_poll", "rd_kafka_event_type", "rd_kafka_event_message_next", "rd_kafka_event_destroy",
 )
 """Functions that the copy loop calls by address, in this order."""
 _LOOKED_AT: Final = 1024
@@ -48,13 +49,19 @@ class Unproved(Exception):
     """The client's insides are not as this module knows them; says why."""
 
 
-class ErrorMessage(ctypes.Structure):
-    """The head of ``rd_kafka_message_t``, the same in every version of the library."""
+class _TopicPartition(ctypes.Structure):
+    """The head of ``rd_kafka_topic_partition_t``, the same in every version of the library."""
 
-    _fields_ = (
-        ("err", ctypes.c_int32), ("topic", _POINTER), ("partition", ctypes.c_int32), ("payload", _TEXT), ("size", _SIZE),
-        ("key", _POINTER), ("key_size", _SIZE), ("offset", ctypes.c_int64),
-    )  # fmt: skip
+    _fields_ = (("topic", _TEXT), ("partition", ctypes.c_int32), ("offset", ctypes.c_int64))
+
+
+class ErrorEvent(NamedTuple):
+    """What an error event says."""
+
+    code: int
+    reason: str
+    partition: tuple[str, int] | None
+    offset: int
 
 
 class Client:
@@ -85,10 +92,18 @@ class Client:
         """Name of the topic behind a message's topic handle."""
         return cast("bytes", self.lib.rd_kafka_topic_name(address)).decode()
 
-    def reason(self, error: ErrorMessage) -> str:
-        """What an error message says, in words."""
-        text = error.payload or self.lib.rd_kafka_err2str(error.err)
-        return cast("bytes", text).decode(errors="replace")
+    def error(self, event: int) -> ErrorEvent:
+        """What an event says that brought no message; code 0 where it is none."""
+        code = self.lib.rd_kafka_event_error(event)
+        reason = cast("bytes", self.lib.rd_kafka_event_error_string(event) or b"").decode(errors="replace")
+        place = self.lib.rd_kafka_event_topic_partition(event)
+        if not place:
+            return ErrorEvent(code, reason, None, -1)
+        try:
+            found = _TopicPartition.from_address(place)
+            return ErrorEvent(code, reason, (found.topic.decode(), found.partition), found.offset)
+        finally:
+            self.lib.rd_kafka_topic_partition_destroy(place)
 
     def calls(self) -> npt.NDArray[np.uint64]:
         """Addresses of :data:`CALLS`."""
@@ -122,18 +137,13 @@ class Queues:
         if found is not None:
             self._lib.rd_kafka_queue_destroy(found)
 
-    def pop(self, messages: npt.NDArray[np.uint64], found: int, count: int, wait_ms: int) -> int:
-        """One partition's turn: put its pointers into ``messages`` behind the ``found`` that are there, up to ``count`` in all.
-
-        Returns how many there are then. Each of them must be destroyed once.
-        """
-        assert found <= count <= len(messages)
+    def turn(self) -> int | None:
+        """Address of the next partition's queue, each in its turn; None where there is none."""
         if not self._joined:
-            return found
+            return None
         queues = list(self._joined.values())
         self._turn = (self._turn + 1) % len(queues)
-        place = messages.ctypes.data + found * messages.itemsize
-        return found + max(0, int(self._lib.rd_kafka_consume_batch_queue(queues[self._turn], wait_ms, place, count - found)))
+        return queues[self._turn]
 
     def __len__(self) -> int:
         """How many partitions are taken."""

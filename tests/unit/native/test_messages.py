@@ -55,6 +55,8 @@ class Library:
     structs: list[Struct] = field(default_factory=list)
     destroyed: list[int] = field(default_factory=list)
     keep: list[Any] = field(default_factory=list)
+    polled: list[int] = field(default_factory=list)
+    waits: list[int] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         """Lay the messages out."""
@@ -80,10 +82,16 @@ class Library:
             ctypes.CFUNCTYPE(word, POINTER, POINTER)(self.timestamp), ctypes.CFUNCTYPE(half, POINTER)(lambda m: self.fakes[self.at[m]].epoch),
             ctypes.CFUNCTYPE(half, POINTER, POINTER)(self.headers), ctypes.CFUNCTYPE(word, POINTER)(lambda h: len(self.of(h))),
             ctypes.CFUNCTYPE(half, POINTER, POINTER, POINTER, POINTER, POINTER)(self.header),
-            ctypes.CFUNCTYPE(None, POINTER)(lambda m: self.destroyed.append(self.at[m])),
+            ctypes.CFUNCTYPE(word, POINTER, POINTER)(self.poll), ctypes.CFUNCTYPE(half, POINTER)(lambda m: 8 if self.fakes[self.at[m]].err else 2),
+            ctypes.CFUNCTYPE(word, POINTER)(lambda m: m), ctypes.CFUNCTYPE(None, POINTER)(lambda m: self.destroyed.append(self.at[m])),
         ]  # fmt: skip
         self.keep += functions
         return np.array([address_of(f) for f in functions], np.uint64)
+
+    def poll(self, _queue: int, wait_ms: int | None) -> int:
+        """``rd_kafka_queue_poll``: an event is its message."""
+        self.waits.append(wait_ms or 0)
+        return int(self.messages[self.polled.pop(0)]) if self.polled else 0
 
     def of(self, handle: int) -> Headers:
         """The headers behind a handle: the message's number and 1."""
@@ -191,6 +199,20 @@ def test_large_drains_are_parted(nbytes: int) -> None:
     assert [v for b in blocks for v in b.records["payload"].to_pylist()] == [f.value for f in fakes]
     assert [h[0]["key"] for b in blocks for h in b.records["source_headers"].to_pylist()] == [f"n{i}" for i in range(7)]
     assert all(b.nbytes <= nbytes or b.rows == 1 for b in blocks)
+
+
+def test_a_queue_is_emptied_up_to_a_count() -> None:
+    """Events are put behind those that are there; only the first is waited for; errors bring no message."""
+    library = Library([Fake(), Fake(err=-191), Fake()], polled=[0, 1, 2])
+    copying = columnar.Copying(messages, library.calls(), str)
+    events, found = np.zeros(5, np.uint64), np.zeros(5, np.uint64)
+
+    assert copying.pop(1, 1, 3, 20, events, found) == 3
+    assert copying.pop(1, 3, 5, 20, events, found) == 4
+    assert library.waits == [20, 0, 20, 0]
+    assert events.tolist() == [0, *library.messages.tolist(), 0]
+    assert found.tolist() == [0, library.messages[0], 0, library.messages[2], 0]
+    assert copying.survey(found[1:4].copy(), 3).errors.tolist() == [0, 1, 0]
 
 
 def test_every_message_is_destroyed_once() -> None:

@@ -11,7 +11,7 @@ from confluent_kafka import KafkaError
 
 from thalweg.arrow.batch import BadRows
 from thalweg.arrow.metadata import HEADERS
-from thalweg.native.rdkafka import Client, ErrorMessage, Queues
+from thalweg.native.rdkafka import Client, Queues
 from thalweg.sources.kafka.messages import EOF
 from thalweg.sources.kafka.reader import BAD_HEADER, Fault, Fields, Taken, make_block
 
@@ -41,6 +41,7 @@ class Drain:
         self._client = Client(consumer, client_id)
         self._queues = Queues(self._client)
         self._copying = Copying(loops, self._client.calls(), self._client.topic)
+        self._events = np.zeros(MOST, np.uint64)
         self._messages = np.zeros(MOST, np.uint64)
         self._clock = clock
 
@@ -59,31 +60,35 @@ class Drain:
         found, most = 0, min(count, MOST)
         try:
             for _ in range(len(self._queues)):
-                found = self._queues.pop(self._messages, found, most, 0)
+                found = self._pop(found, most, 0)
                 if found == most:
                     break
             if not found:
                 longest_ms = max(_WAIT_MS, len(self._queues) // _QUEUES_PER_MS)
-                found = self._queues.pop(self._messages, 0, most, min(int(seconds * 1000), longest_ms))
+                found = self._pop(0, most, min(int(seconds * 1000), longest_ms))
             return self._sorted(found, self._clock.now_ns() // 1_000) if found else Taken()
         finally:
-            self._copying.destroy(self._messages, found)
+            self._copying.destroy(self._events, found)
 
     def close(self) -> None:
         """Let go of everything; before the consumer is closed."""
         self._queues.close()
+
+    def _pop(self, found: int, most: int, wait_ms: int) -> int:
+        """Take from the next partition, behind the ``found`` events that are there; how many there are then."""
+        queue = self._queues.turn()
+        return found if queue is None else self._copying.pop(queue, found, most, wait_ms, self._events, self._messages)
 
     def _sorted(self, count: int, stamp_us: int) -> Taken:
         """Messages as columns, ends and errors."""
         taken = Taken()
         survey = self._copying.survey(self._messages, count)
         for i in np.flatnonzero(survey.errors[:count]) if survey.good < count else ():
-            error = ErrorMessage.from_address(int(self._messages[i]))
-            key = (self._client.topic(error.topic), error.partition) if error.topic and error.partition >= 0 else None
-            if error.err == EOF and key is not None:
-                taken.ends[key] = error.offset
-            else:
-                taken.faults.append(Fault(KafkaError(error.err, self._client.reason(error)), key))
+            error = self._client.error(int(self._events[i]))
+            if error.code == EOF and error.partition is not None:
+                taken.ends[error.partition] = error.offset
+            elif error.code:
+                taken.faults.append(Fault(KafkaError(error.code, error.reason), error.partition))
         taken.blocks = [make_block(self._copying.fields(survey, *part), stamp_us) for part in survey.parts(_PART_BYTES)]
         return taken
 
@@ -135,10 +140,16 @@ class Copying:
         )  # fmt: skip
         return s
 
-    def destroy(self, messages: npt.NDArray[np.uint64], count: int) -> None:
-        """Give messages back."""
+    def pop(
+        self, queue: int, found: int, most: int, wait_ms: int, events: npt.NDArray[np.uint64], messages: npt.NDArray[np.uint64]
+    ) -> int:
+        """Take events of a queue; how many there are then. Each must be destroyed once."""
+        return int(self._loops.pop(np.array([queue], np.uint64), found, most, wait_ms, self._calls, events, messages))
+
+    def destroy(self, events: npt.NDArray[np.uint64], count: int) -> None:
+        """Give events back."""
         if count:
-            self._loops.destroy(messages, count, self._calls)
+            self._loops.destroy(events, count, self._calls)
 
     def fields(self, survey: Survey, start: int, stop: int) -> Fields:
         """The second pass, over the records from ``start`` to ``stop``."""

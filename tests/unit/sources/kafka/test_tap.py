@@ -236,11 +236,11 @@ def test_an_exception_in_a_drain_gives_every_message_back(direct: Direct, monkey
     drain = direct.tap._drain
     assert drain is not None
     popped, destroyed = [], []
-    pop, destroy = drain._queues.pop, drain._copying.destroy
+    pop, destroy = drain._pop, drain._copying.destroy
 
-    def popping(messages: np.ndarray, before: int, *rest: int) -> int:
-        found = pop(messages, before, *rest)
-        popped.extend(messages[before:found].tolist())
+    def popping(before: int, most: int, wait_ms: int) -> int:
+        found = pop(before, most, wait_ms)
+        popped.extend(drain._events[before:found].tolist())
         return found
 
     def destroying(messages: np.ndarray, count: int) -> None:
@@ -250,7 +250,7 @@ def test_an_exception_in_a_drain_gives_every_message_back(direct: Direct, monkey
     def fail(*_: object) -> None:
         raise MemoryError
 
-    monkeypatch.setattr(drain._queues, "pop", popping)
+    monkeypatch.setattr(drain, "_pop", popping)
     monkeypatch.setattr(drain._copying, "destroy", destroying)
     monkeypatch.setattr(drain._copying, "fields", fail)
     with pytest.raises(MemoryError):
