@@ -147,8 +147,10 @@ def _map(column: Column, values: Values) -> pa.Array:
 
 
 def _union(column: Column, values: Values) -> pa.Array:
-    """A dense union; it has no NULL of its own, a NULL belongs to one of its children."""
+    """A dense union; it has no NULL of its own, a NULL (of a struct around it, too) belongs to one of its children."""
     parts: list[list[Any]] = [[] for _ in column.children]
+    nothing = (next((i for i, c in enumerate(column.children) if kinds.is_null(c.type)), 0), None)
+    values = [nothing if v is None else v for v in values]
     offsets = []
     for child, value in values:
         offsets.append(len(parts[child]))
