@@ -95,7 +95,7 @@ def test_a_union_inside_a_null_struct() -> None:
     union = pa.dense_union([pa.field("null", pa.null()), pa.field("n", pa.int64())])
     made = column_of(pa.struct([pa.field("u", union)]))
 
-    array = made.build([None, ((1, 7),)])
+    array = assemble(made, [None, ((1, 7),)])
     array.validate(full=True)
 
     assert array.to_pylist() == [None, {"u": 7}]
