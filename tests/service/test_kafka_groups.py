@@ -68,9 +68,9 @@ class Member:
             self.reading.source.close()
 
     def commit(self, partitions: Collection[Partition]) -> None:
-        """Commit what was returned."""
+        """Commit what was returned; never less than where the partition started this time, for others may have had it since."""
         ends = {span.partition: span.end for span in self.reading.spans()}
-        held = {p: ends[p] for p in partitions if p in ends}
+        held = {p: max(ends.get(p, 0), self.reading.listener.held[p]) for p in partitions}
         if held:
             self.reading.source.commit(held, "p")
 

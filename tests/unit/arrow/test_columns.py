@@ -88,3 +88,14 @@ def test_a_batch_without_columns_keeps_its_rows() -> None:
     """Three rows of nothing are three rows (AV-23)."""
     assert record_batch(pa.schema([]), [], [(), (), ()]).num_rows == 3
     assert record_batch(pa.schema([("a", pa.int8())]), [column_of(pa.int8())], []).num_rows == 0
+
+
+def test_a_union_inside_a_null_struct() -> None:
+    """The struct's NULL is nobody's fault: the union below it takes its NULL branch, or the first one."""
+    union = pa.dense_union([pa.field("null", pa.null()), pa.field("n", pa.int64())])
+    made = column_of(pa.struct([pa.field("u", union)]))
+
+    array = assemble(made, [None, ((1, 7),)])
+    array.validate(full=True)
+
+    assert array.to_pylist() == [None, {"u": 7}]
