@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from typing import TYPE_CHECKING, Any
 
@@ -9,12 +10,15 @@ import pyarrow as pa
 import pyarrow.types as kinds
 
 from thalweg.codecs.protobuf.decoder import ProtobufDecoder
+from thalweg.codecs.protobuf.descriptors import messages_of_set
 from thalweg.codecs.protobuf.forms import END_GROUP
+from thalweg.codecs.protobuf.kernel_decoder import compile_decoder
 from thalweg.codecs.protobuf.options import ProtobufOptions
 from thalweg.codecs.protobuf.oracle import Parser, State
 from thalweg.codecs.protobuf.table import Table, table_of_message
 from thalweg.codecs.protobuf.wire import read_tag, skip
 from thalweg.model import options
+from thalweg.native.protoc import compile_protos
 from thalweg.ports.codec import DecodeRequest
 
 if TYPE_CHECKING:
@@ -131,3 +135,26 @@ def normal(form: Form, state: State) -> State:
         else:
             out.append(normal(part.form, value) if part.form is not None else plain(value))
     return out
+
+
+@functools.cache
+def message(text: str, name: str) -> Descriptor:
+    """A message of a ``.proto`` text."""
+    return messages_of_set(compile_protos({"x.proto": text}, ["x.proto"]), "x.proto").find(name)
+
+
+def decoded(of: Table, payload: bytes) -> dict[str, Any] | str:
+    """The row that both decoders make of a payload, or the code of why not; a row that the kernel leaves aside counts as read."""
+    slow = reference(of, [payload])
+    program = compile_decoder(of)
+    found = program.decode(pa.array([payload], pa.binary()))
+    found.batch.validate(full=True)
+    said: dict[str, Any] | str = slow.bad.codes[0] if slow.bad.codes else slow.batch.to_pylist()[0]
+    if not len(found.slow):
+        assert (program.reason(found, 0)[0] if len(found.bad) else found.batch.to_pylist()[0]) == said
+    return said
+
+
+def is_slow(of: Table, payload: bytes) -> bool:
+    """Whether the kernel leaves a payload to the reference decoder."""
+    return bool(len(compile_decoder(of).decode(pa.array([payload], pa.binary())).slow))
