@@ -43,17 +43,29 @@ def any_key_repeats(
         first = saved[U(level)]
         if counters[U(level)] - first < 2:
             continue
+        key = prog[U(f + op_.R_EXTRA)]
+        if prog[U(key)] == op_.TEXT:
+            fill(prog[U(key + op_.R_OFFS)], first, counters[U(level)], saved[U(prog[U(key + op_.R_NEXT)])], h32)
         slot, last = k, k + 1
         if maps[U(2 * m + 1)] >= 0:
             slot, last = saved[U(maps[U(2 * m + 1)])], counters[U(maps[U(2 * m + 1)])]
         while slot < last:
             end = np.int64(h32[U(prog[U(f + op_.R_PRES)] + slot + 1)])
             if end != 0:
-                if end - first >= 2 and keys_repeat(prog, prog[U(f + op_.R_EXTRA)], first, end, seen, h8, h32, h64):
+                if end - first >= 2 and keys_repeat(prog, key, first, end, seen, h8, h32, h64):
                     return True
                 first = end
             slot += 1
     return False
+
+
+@inline
+def fill(o: Int, first: Int, end: Int, at: Int, h32: Words) -> None:
+    """Fills in the offsets of slots ``first`` to ``end`` that were not set; ``at``: where the bytes of ``first`` begin."""
+    h32[U(o + first)] = np.int32(at)
+    for j in range(first, end):
+        if h32[U(o + j + 1)] == 0:
+            h32[U(o + j + 1)] = h32[U(o + j)]
 
 
 @apart
@@ -62,11 +74,7 @@ def keys_repeat(prog: Longs, f: Int, first: Int, end: Int, seen: Words, h8: Byte
     op = prog[U(f)]
     data = prog[U(f + op_.R_DATA)]
     if op == op_.TEXT:
-        o = prog[U(f + op_.R_OFFS)]
-        for j in range(first, end):
-            if h32[U(o + j + 1)] == 0:
-                h32[U(o + j + 1)] = h32[U(o + j)]
-        return repeats(h8, h32, o, data, first, end, seen)
+        return repeats(h8, h32, prog[U(f + op_.R_OFFS)], data, first, end, seen)
     size = np.int64(16)
     while size < 2 * (end - first):
         size *= 2

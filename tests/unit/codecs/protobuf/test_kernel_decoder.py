@@ -244,3 +244,12 @@ def test_many_keys() -> None:
     assert not is_slow(of, numbers + words + b"\x1a\x02\x08\x01\x1a\x00" + (b"\x22\x0e" + one + two) * 3)
     repeats = (numbers + b"\x0a\x02\x08\x05", words + b"\x12\x04\x0a\x02kB", b"\x1a\x00\x1a\x00", b"\x22\x0e" + one + two + b"\x22\x0e" + one + one)
     assert [is_slow(of, payload) for payload in repeats] == [True] * 4
+
+
+def test_a_key_that_repeats_after_one_that_was_left_out() -> None:
+    """Where the keys of a row begin does not depend on a key that an earlier row left out (PB-06)."""
+    key, empty = b"\x12\x03\x0a\x01k", b"\x12\x00"
+    found = compile_decoder(table(message(ALL, "Maps"))).decode(pa.array([key, empty, key + empty + key, empty, key + empty], pa.binary()))
+
+    assert found.codes.tolist() == [p.OK, p.OK, p.SLOW, p.OK, p.OK]
+    assert found.batch.column("s").to_pylist() == [[("k", 0)], [("", 0)], [("", 0)], [("k", 0), ("", 0)]]
