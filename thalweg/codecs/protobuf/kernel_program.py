@@ -242,8 +242,7 @@ class Compiler:
         try:
             shape = Unfolding().field(part, form)
         except DescriptorError:
-            self.tables.put(table, part.number << 3 | part.wire_type, self.tables.row(op.LEAVE, path=path))
-            return []
+            shape = Unfolding(max_depth=1).field(part, form)
         slots = self._field(shape, self._mark(form, part, one), table, level, f"{path}.{part.name}" if path else part.name)
         slots.hidden = True
         slots.which = None
