@@ -59,8 +59,14 @@ def wide(make: Callable[..., Any], n: int) -> Message:
 
 
 def touch_order(out: Any) -> tuple[Any, ...]:  # noqa: ANN401 - the library has no types
-    """A few fields and the lines."""
-    return out.order_id, out.customer, out.amount, [(line.sku, line.qty, line.price) for line in out.lines]
+    """Every field, as the columns have them."""
+    country = out.country if out.HasField("country") else None
+    lines = [(line.sku, line.qty, line.price) for line in out.lines]
+    pay = out.WhichOneof("pay")
+    return (
+        out.order_id, out.customer, country, out.amount, out.qty, out.paid, (out.ts.seconds, out.ts.nanos), out.status, lines, dict(out.tags),
+        out.card if pay == "card" else None, out.iban if pay == "iban" else None,
+    )  # fmt: skip
 
 
 def touch_wide(out: Any) -> list[Any]:  # noqa: ANN401 - the library has no types
