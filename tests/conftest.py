@@ -23,6 +23,8 @@ settings.register_profile("fast", parent=settings.get_profile("default"), max_ex
 settings.register_profile("ci", parent=settings.get_profile("default"), max_examples=200, derandomize=True)
 settings.load_profile("fast" if os.environ.get("FAST") else "ci" if os.environ.get("CI") else "default")
 
+os.environ.setdefault("TWG_DECODE_KERNELS", "off")  # no test but those of the kernels wants a compiler beside it
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """``--soak`` and ``--bench`` run what is left out of a normal run."""

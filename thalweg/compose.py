@@ -17,13 +17,14 @@ from thalweg.ports.source import SourceContext
 from thalweg.runtime import acks
 from thalweg.runtime.commit import Committer
 from thalweg.runtime.dag import Dag
-from thalweg.runtime.decode import Decoding
+from thalweg.runtime.decode import Decoding, Side
 from thalweg.runtime.epoch import Branch, Epochs, SourceFlow
 from thalweg.runtime.lanes import Lane, LaneEvents, TokenT
 from thalweg.runtime.loop import Failure, Machine, Pipeline
 from thalweg.runtime.queues import ByteQueue
 from thalweg.runtime.reader import Reader
 from thalweg.runtime.rewind import Rewinder
+from thalweg.runtime.upgrade import Upgrade
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from thalweg.model.position import Partition, TopicIdentity
     from thalweg.plan.graph import Lane as LanePlan
     from thalweg.plan.graph import PayloadFormat, Plan, SourceTable
-    from thalweg.ports.codec import Decoder
     from thalweg.ports.schemas import SchemaRegistry
     from thalweg.ports.sink import Sink
     from thalweg.ports.source import Source
@@ -134,14 +134,12 @@ class _Wiring:
 
     def decoding(self, table: SourceTable) -> Decoding:
         """The decoders of a table."""
-        sides = [table.value, *([table.key] if table.key is not None else [])]
-        asked = [found for side in sides if (found := self._registry(side)) is not None]
-        key = self._decoder(table.key) if table.key is not None else None
-        return Decoding(table, self._decoder(table.value), key, *asked)
+        return Decoding(table, self._side(table.value), self._side(table.key) if table.key is not None else None)
 
-    def _decoder(self, side: PayloadFormat) -> Decoder:
-        """One side's decoder."""
-        return side.codec.decoder(side.request, self._registry(side))
+    def _side(self, side: PayloadFormat) -> Side:
+        """One side's decoder and what a faster one needs to know."""
+        asked = self._registry(side)
+        return Side(side.codec, side.request, asked, side.codec.decoder(side.request, asked))
 
     def _registry(self, side: PayloadFormat) -> SchemaRegistry | None:
         """The registry that a format needs; tables that name the same one share it."""
@@ -181,7 +179,8 @@ class _Wiring:
             dag = Dag(plan, table.name, session, observer, isolating=table.sql_on_error == "dlq")
             flows[table.name] = SourceFlow(table, self.decoding(table), dag, mine, committer.records, self._identity)
         epochs = Epochs(flows, settings, ledger, clock, observer, failure.stopping)
-        machine = Machine(settings.name, readers, rewinder.lanes, epochs, work, ledger, failure, self._facts(), settings.drain_deadline_ns)
+        upgrade = Upgrade([flow.decoding for flow in flows.values()], observer) if settings.kernels else None
+        machine = Machine(settings.name, readers, rewinder.lanes, epochs, work, ledger, failure, upgrade, self._facts(), settings.drain_deadline_ns)
         return Pipeline(machine, clock, observer)
 
     def _branches(self, ledger: acks.Ledger, failure: Failure, rewinder: Rewinder) -> list[Branch]:

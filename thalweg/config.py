@@ -64,6 +64,9 @@ class Settings:
     delivery_gate: str = option(
         "delivery.gate", one_of("auto", "all"), default="auto", doc="which sinks hold back the offsets: the primary raw one, or all"
     )
+    decode_kernels: str = option(
+        "decode.kernels", one_of("auto", "off"), default="auto", doc="auto: compiled decoders take over as soon as they are ready; off: the exact path only"
+    )
     repl_mode: str = option("repl.mode", one_of("snapshot", "tail"), default="snapshot", doc="what SELECT over a stream does in the REPL")
     repl_tail_from: str = option("repl.tail.from", one_of("latest", "earliest"), default="latest", doc="where tailing a stream begins in the REPL")
     repl_snapshot_bytes: int = option("repl.snapshot.bytes", at_least(1, size), default=4 << 30, doc="bound of a snapshot on disk")

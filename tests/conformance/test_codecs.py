@@ -45,6 +45,26 @@ ROWS = [
         "lines": [], "tags": [],
     },
 ]  # fmt: skip
+ORDER_PROTO = """
+syntax = "proto3";
+package shop;
+import "google/protobuf/timestamp.proto";
+message Line { string sku = 1; int32 qty = 2; }
+message Order {
+  enum State { NEW = 0; PAID = 1; }
+  int64 id = 1;
+  optional string note = 2;
+  google.protobuf.Timestamp at = 4;
+  State state = 5;
+  repeated Line lines = 6;
+  map<string, double> tags = 7;
+  oneof pay { string card = 8; Line voucher = 9; }
+}
+"""
+PROTO_ROWS = [
+    {**{n: v for n, v in row.items() if n != "price"}, "card": card, "voucher": voucher}
+    for row, card, voucher in zip(ROWS, (None, "x"), ({"sku": "v", "qty": 0}, None), strict=True)
+]
 
 
 def raw_bench(_folder: Path) -> CodecBench:
@@ -70,8 +90,25 @@ def avro_confluent_bench(folder: Path) -> CodecBench:
     return CodecBench("avro-confluent", options={"avro-confluent.url": str(folder)}, registry=known, rows=ROWS)
 
 
+def protobuf_bench(folder: Path) -> CodecBench:
+    """Columns from a ``.proto`` file."""
+    (folder / "order.proto").write_text(ORDER_PROTO)
+    known = registry.load("registries", "descriptors").make(str(folder / "order.proto"), {})
+    return CodecBench("protobuf", options={"protobuf.descriptor": "order.proto", "protobuf.message": "Order"}, registry=known, rows=PROTO_ROWS)
+
+
+def protobuf_confluent_bench(folder: Path) -> CodecBench:
+    """The schemas in a folder; the message is not the first one."""
+    for name in ("7.proto", "t-value.proto"):
+        (folder / name).write_text(ORDER_PROTO)
+    known = registry.load("registries", "static").make(str(folder), {})
+    options = {"protobuf-confluent.url": str(folder), "protobuf.message": "Order"}
+    return CodecBench("protobuf-confluent", options=options, registry=known, rows=PROTO_ROWS)
+
+
 BENCHES: dict[str, Callable[[Path], CodecBench]] = {
     "raw": raw_bench, "json": json_bench, "avro": avro_bench, "avro-confluent": avro_confluent_bench,
+    "protobuf": protobuf_bench, "protobuf-confluent": protobuf_confluent_bench,
 }
 
 

@@ -45,16 +45,26 @@ class MemoryHarness(SourceHarness):
             topic.append(r.partition, r.value, key=r.key, headers=r.headers, timestamp_ms=r.timestamp_ms)
 
 
+READERS = ("columnar", "consume")
+"""Both ways of the Kafka source to take records; what they give must be the same."""
+
+
+@pytest.fixture(params=READERS)
+def reader(request: pytest.FixtureRequest) -> str:
+    """The option of that name."""
+    return str(request.param)
+
+
 class KafkaHarness(SourceHarness):
     """Topics of one broker."""
 
     plugin = registry.load("sources", "kafka")
 
-    def __init__(self, address: str, lacks: frozenset[str] = frozenset(), options: Mapping[str, str] | None = None) -> None:
-        """``options`` go to every source; without them its rebalances are quick."""
+    def __init__(self, address: str, reader: str, lacks: frozenset[str] = frozenset()) -> None:
+        """``reader`` is the option of every source."""
         self.address = address
         self.lacks = lacks
-        self.extra = dict(options or {"properties.session.timeout.ms": "6000", "properties.heartbeat.interval.ms": "500"})
+        self.reader = reader
 
     def topic(self, partitions: int) -> str:
         """A topic with a name that was never used."""
@@ -65,8 +75,8 @@ class KafkaHarness(SourceHarness):
         return f"kafka://{self.address}/{name}"
 
     def options(self, given: Mapping[str, str]) -> dict[str, str]:
-        """Those of every source, and those of the test over them."""
-        return {**self.extra, **given}
+        """Quick rebalances."""
+        return {"properties.session.timeout.ms": "6000", "properties.heartbeat.interval.ms": "500", "reader": self.reader, **given}
 
     def produce(self, location: str, records: Sequence[Produced]) -> None:
         """Produce in order, and wait until everything is acknowledged."""
@@ -85,9 +95,9 @@ class KafkaHarness(SourceHarness):
 class MockHarness(KafkaHarness):
     """Topics of the client library's mock cluster, which takes no admin calls."""
 
-    def __init__(self, cluster: MockCluster) -> None:
+    def __init__(self, cluster: MockCluster, reader: str) -> None:
         """A running cluster."""
-        super().__init__(cluster.bootstrap)
+        super().__init__(cluster.bootstrap, reader)
         self.cluster = cluster
 
     def topic(self, partitions: int) -> str:
@@ -112,27 +122,27 @@ class TestKafkaOnMockCluster(SourceSuite):
     """The Kafka source over the mock cluster, in a group where it is not bounded (SRC-07, KSR-05)."""
 
     @pytest.fixture
-    def harness(self, mock_kafka: MockCluster) -> SourceHarness:
+    def harness(self, mock_kafka: MockCluster, reader: str) -> SourceHarness:
         """A cluster of each test's own."""
-        return MockHarness(mock_kafka)
+        return MockHarness(mock_kafka, reader)
 
 
 class TestKafkaOnNoida(SourceSuite):
     """The Kafka source over noida-db: offsets and ends (SRC-07, KSR-02)."""
 
     @pytest.fixture
-    def harness(self, noida: str) -> SourceHarness:
+    def harness(self, noida: str, reader: str) -> SourceHarness:
         """The shared broker."""
-        return KafkaHarness(noida)
+        return KafkaHarness(noida, reader)
 
 
 class TestKafkaOnTansu(UnboundedSuite):
     """The Kafka source over Tansu: groups (SRC-07, KSR-08)."""
 
     @pytest.fixture
-    def harness(self, tansu: str) -> SourceHarness:
+    def harness(self, tansu: str, reader: str) -> SourceHarness:
         """The shared broker; it says wrongly where topics end, and keeps no notes beside offsets."""
-        return KafkaHarness(tansu, frozenset({"metadata"}))
+        return KafkaHarness(tansu, reader, frozenset({"metadata"}))
 
 
 @pytest.mark.service
@@ -140,9 +150,9 @@ class TestKafka(SourceSuite):
     """The Kafka source over Apache Kafka (SRC-07, KSR-05, KSR-07)."""
 
     @pytest.fixture
-    def harness(self, kafka: str) -> SourceHarness:
+    def harness(self, kafka: str, reader: str) -> SourceHarness:
         """The shared broker."""
-        return KafkaHarness(kafka)
+        return KafkaHarness(kafka, reader)
 
 
 @pytest.mark.service
@@ -150,9 +160,11 @@ class TestKafkaConsumerProtocol(SourceSuite):
     """The Kafka source in a group of the new protocol (KSR-08)."""
 
     @pytest.fixture
-    def harness(self, kafka: str) -> SourceHarness:
+    def harness(self, kafka: str, reader: str) -> SourceHarness:
         """The shared broker; the server keeps time in this protocol."""
-        return KafkaHarness(kafka, options={"properties.group.protocol": "consumer"})
+        harness = KafkaHarness(kafka, reader)
+        harness.options = lambda given: {"properties.group.protocol": "consumer", "reader": reader, **given}  # type: ignore[method-assign]
+        return harness
 
 
 def test_every_source_is_in_a_suite() -> None:

@@ -66,7 +66,7 @@ class Lab:
         """Plan and wire."""
         file = self.folder / "pipeline.sql"
         file.write_text(self.name(sql))
-        dotted = {key.replace("__", "."): value for key, value in settings.items()}
+        dotted = {"decode.kernels": "off"} | {key.replace("__", "."): value for key, value in settings.items()}
         plan = compose.read_plan(str(file), settings=dotted, environ={}, connect=True)
         lanes = tuple(self._wrapped(lane) if lane.name in self.wrap else lane for lane in plan.lanes)
         plan = dataclasses.replace(plan, lanes=lanes)

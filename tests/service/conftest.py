@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-@pytest.fixture
-def readers(kafka: str) -> Iterator[Readers]:
-    """Makes sources over the shared broker."""
-    made = Readers(kafka)
+@pytest.fixture(params=["columnar", "consume"])
+def readers(kafka: str, request: pytest.FixtureRequest) -> Iterator[Readers]:
+    """Makes sources over the shared broker; every test runs over both ways to take records."""
+    made = Readers(kafka, request.param)
     yield made
     made.close()

@@ -77,9 +77,10 @@ def delete_topic(address: str, topic: str) -> None:
 class Readers:
     """Makes sources over one broker and closes them."""
 
-    def __init__(self, address: str) -> None:
-        """None is open."""
+    def __init__(self, address: str, reader: str = "auto") -> None:
+        """None is open; ``reader`` is the option of every source."""
         self.address = address
+        self.reader = reader
         self.open_ones: list[Reading] = []
         self.observer = RecordingObserver()
 
@@ -90,7 +91,7 @@ class Readers:
         """An unopened source of a topic."""
         plugin = registry.load("sources", "kafka")
         where = location or f"kafka://{self.address}/{topic}"
-        options, errors = read(plugin.options, {**(QUICK if quick else {}), **(given or {})})
+        options, errors = read(plugin.options, {"reader": self.reader, **(QUICK if quick else {}), **(given or {})})
 
         assert errors == []
         assert plugin.check(where, options) == []

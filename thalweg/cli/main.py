@@ -119,6 +119,7 @@ def _parser() -> argparse.ArgumentParser:
     _check(commands)
     _repl(commands)
     _describe_schema(commands)
+    _warmup(commands)
     _command(commands, "version", "print the version", _run_version)
     return parser
 
@@ -170,6 +171,12 @@ def _describe_schema(commands: argparse._SubParsersAction[argparse.ArgumentParse
     parser.add_argument("--format", choices=("text", "json"), default="text", help="how to print it (default: text)")
 
 
+def _warmup(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """``twg warmup``."""
+    parser = _command(commands, "warmup", "compile the decoders for this machine ahead of the first run", _run_warmup)
+    parser.add_argument("formats", metavar="FORMAT", nargs="*", help="json, avro, ... (default: all)")
+
+
 def _settings(parser: argparse.ArgumentParser) -> None:
     """``--set KEY=VALUE``."""
     parser.add_argument(
@@ -204,6 +211,11 @@ def _run_repl(a: argparse.Namespace) -> int:
 def _run_describe_schema(a: argparse.Namespace) -> int:
     """Call the command's module."""
     return int(registry.attribute("thalweg.cli.describe:describe_schema")(a.file, message=a.message, format=a.format))
+
+
+def _run_warmup(a: argparse.Namespace) -> int:
+    """Call the command's module."""
+    return int(registry.attribute("thalweg.cli.warmup:warmup")(a.formats))
 
 
 def _run_version(_: argparse.Namespace) -> int:

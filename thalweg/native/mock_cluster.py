@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import ctypes
-import ctypes.util
-from pathlib import Path
 from typing import Final
 
-import confluent_kafka
-
 from thalweg.errors import SourceFailed
+from thalweg.native.library import client_library
 
 _POINTER: Final = ctypes.c_void_p
 _TEXT: Final = ctypes.c_char_p
@@ -85,14 +82,8 @@ class MockCluster:
 
 
 def _library() -> ctypes.CDLL:
-    """The very library that the Kafka client has loaded; raises SourceFailed where it is not found."""
-    folder = Path(confluent_kafka.__file__).parent
-    bundled = [*folder.parent.glob("confluent_kafka.libs/librdkafka*"), *folder.glob(".dylibs/librdkafka*")]
-    found = str(bundled[0]) if bundled else ctypes.util.find_library("rdkafka")
-    if found is None:
+    """The client's library; raises SourceFailed where it is not found."""
+    lib = client_library(_SIGNATURES)
+    if lib is None:
         raise SourceFailed("the embedded broker needs librdkafka, which is not where confluent-kafka keeps it", hint="use a real broker")
-    lib = ctypes.CDLL(found)
-    for name, (returns, takes) in _SIGNATURES.items():
-        function = getattr(lib, name)
-        function.restype, function.argtypes = returns, takes
     return lib

@@ -33,6 +33,8 @@ class PipelineSettings:
     """``dlq``, ``fail`` or None: ``dlq`` where the source has ``'bad_data' 'dlq'``, else ``fail``."""
     log_interval_ns: int = 10_000_000_000
     log_format: str = "logfmt"
+    kernels: bool = True
+    """Whether compiled decoders may take over."""
     """``logfmt`` or ``json``."""
     origins: Mapping[str, str] = field(default_factory=dict)
     """Where each setting came from, for ``twg check``."""

@@ -59,6 +59,11 @@ class Decoder(ABC):
         """How often each type has been written as JSON text because it lies too deep, since the decoder was made."""
         return {}
 
+    @property
+    def slow_rows(self) -> Mapping[str, int]:
+        """How many rows a fast decoder has left to the exact path, by format; empty for the exact path itself."""
+        return {}
+
 
 @dataclass(frozen=True, slots=True)
 class CodecPlugin:
@@ -73,5 +78,8 @@ class CodecPlugin:
     column whose declared type the wire cannot give; SchemaUnknown or SchemaUnavailable from the registry."""
     decoder: Callable[[DecodeRequest, SchemaRegistry | None], Decoder]
     """Makes the decoder; may ask the registry."""
+    fast: str | None = None
+    """``module:function`` with the signature ``(request, registry, reference decoder) -> Decoder | None``; loaded by name when it is wanted,
+    since it brings the compiler. What it makes gives exactly what the reference gives, and may take its place between two batches."""
     encode_row: Callable[[DecodeRequest, SchemaRegistry | None], Callable[[dict[str, Any]], bytes]] | None = None
     """Row by row encoder for test and quickstart data; the fast encoders come with the Kafka sink."""

@@ -15,10 +15,21 @@ from thalweg.arrow.batch import BadRows
 if TYPE_CHECKING:
     from thalweg.arrow.batch import Decoded, RawBatch
     from thalweg.plan.graph import SourceTable
-    from thalweg.ports.codec import Decoder
+    from thalweg.ports.codec import CodecPlugin, Decoder, DecodeRequest
     from thalweg.ports.schemas import SchemaRegistry
 
 _ROW_FIELD = pa.field(metadata.ROW, pa.int32(), nullable=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One side of a record (value or key): what the plan says of it, and the decoder that is always right."""
+
+    codec: CodecPlugin
+    request: DecodeRequest
+    asked: SchemaRegistry | None
+    """The registry that its decoders ask."""
+    reference: Decoder
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,42 +47,51 @@ class Rows:
 class Decoding:
     """Decodes one source table. Used by the worker thread; raises SchemaUnavailable when a registry gives no answer."""
 
-    def __init__(self, table: SourceTable, value: Decoder, key: Decoder | None, *registries: SchemaRegistry) -> None:
-        """``table.schema`` is resolved by now; ``registries`` are what the decoders ask, closed by :meth:`close`."""
+    def __init__(self, table: SourceTable, value: Side, key: Side | None) -> None:
+        """``table.schema`` is resolved by now."""
         if table.schema is None:
             raise ValueError(f"{table.name} has no schema")
-        self._table, self._value, self._key, self._registries = table, value, key, registries
+        self._table = table
+        self.sides = (value,) if key is None else (value, key)
+        self._decoders = [side.reference for side in self.sides]
+        self.name = table.name
         self.schema = table.schema
         self.row_schema = table.schema.append(_ROW_FIELD)
 
+    def use(self, side: Side, decoder: Decoder) -> None:
+        """Let another decoder take the place of a side's, from the next batch on; called on any thread."""
+        self._decoders[self.sides.index(side)] = decoder
+
     def notices(self) -> list[str]:
         """What the schemas will cost their user, one line each, for the start log."""
-        return [f"{self._table.name}: {line}" for decoder in self._decoders() for line in decoder.notices]
+        return [f"{self.name}: {line}" for decoder in self._decoders for line in decoder.notices]
 
-    def fallbacks(self) -> list[str]:
-        """How often each type was written as JSON text because it lies too deep, one line each, for the end."""
-        found = [(name, n) for decoder in self._decoders() for name, n in decoder.fallbacks.items() if n]
-        return [f"{self._table.name}: {name} was cut at decode.max_depth {n} times and written as JSON text" for name, n in found]
-
-    def _decoders(self) -> list[Decoder]:
-        """Of the value, and of the key where it has one."""
-        return [self._value, *([self._key] if self._key is not None else [])]
+    def costs(self) -> list[tuple[str, str]]:
+        """What decoding had to do the long way, a code and a line each, for the end."""
+        out = []
+        for decoder in self._decoders:
+            for name, n in decoder.fallbacks.items():
+                out += [("decode.depth_cut", f"{self.name}: {name} was cut at decode.max_depth {n} times and written as JSON text")] if n else []
+            for name, n in decoder.slow_rows.items():
+                out += [("decode.slow", f"{self.name}: {n} records of format {name} took the exact path")] if n else []
+        return out
 
     def close(self) -> None:
         """Release the registries' connections."""
-        for asked in self._registries:
-            asked.close()
+        for side in self.sides:
+            if side.asked is not None:
+                side.asked.close()
 
     def relation(self, raw: RawBatch) -> Rows:
         """One row for each record that decodes, in the order of the records."""
         bad = BadRows()
         bad.extend(raw.bad)
         live, null_rows, tombstones = self._tombstones(raw, bad)
-        columns = self._side(raw, self._value, raw.payload, live, null_rows, bad)
-        if self._key is not None:
+        columns = self._side(raw, self._decoders[0], raw.payload, live, null_rows, bad)
+        if len(self._decoders) > 1:
             keys = metadata.column(raw.records, "source_key")
             present = np.flatnonzero(np.asarray(keys.is_valid()))
-            columns |= self._side(raw, self._key, keys, present, np.flatnonzero(np.asarray(keys.is_null())), bad)
+            columns |= self._side(raw, self._decoders[1], keys, present, np.flatnonzero(np.asarray(keys.is_null())), bad)
         rows = self._surviving(np.sort(np.concatenate([live, null_rows])), bad)
         batch = self._assemble(raw, columns, rows)
         return Rows(self._not_null(batch, bad), bad, tombstones)

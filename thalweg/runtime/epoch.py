@@ -96,8 +96,8 @@ class Epochs:
     def close(self) -> None:
         """Release what the decoders hold, and say what they had to cut; no epoch comes any more."""
         for flow in self._flows.values():
-            for line in flow.decoding.fallbacks():
-                self._observer.on(Notice("warning", "decode.depth_cut", line))
+            for code, line in flow.decoding.costs():
+                self._observer.on(Notice("info", code, line))
             flow.decoding.close()
 
     # -- the steps

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from thalweg.runtime.lanes import AnyLane
     from thalweg.runtime.queues import ByteQueue
     from thalweg.runtime.reader import Reader, Work
+    from thalweg.runtime.upgrade import Upgrade
 
 
 _SHORTEST_S = 0.2
@@ -37,6 +38,8 @@ class Machine:
     work: ByteQueue[Work]
     ledger: Ledger
     failure: Failure
+    upgrade: Upgrade | None
+    """Makes compiled decoders in the background; None where the settings say no."""
     facts: Mapping[str, str]
     drain_deadline_ns: int
 
@@ -87,6 +90,8 @@ class Pipeline:
             self._worker.start()
             for thread in self._reader_threads:
                 thread.start()
+            if self._machine.upgrade is not None:
+                self._machine.upgrade.start()
             self._wait()
         finally:
             self._close()
@@ -159,6 +164,8 @@ class Pipeline:
     def _close(self) -> None:
         """End every thread; a lane that does not answer is left behind (it is a daemon), and its work is not committed."""
         machine = self._machine
+        if machine.upgrade is not None:
+            machine.upgrade.stop()
         machine.work.close()
         for lane in machine.lanes:
             lane.stop_accepting()

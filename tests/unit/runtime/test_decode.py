@@ -13,7 +13,7 @@ from thalweg.arrow.metadata import HEADERS, ROW
 from thalweg.model.position import Partition, Span
 from thalweg.plan.graph import MetadataColumn, SourceTable
 from thalweg.ports.codec import Decoder
-from thalweg.runtime.decode import Decoding, Rows
+from thalweg.runtime.decode import Decoding, Rows, Side
 
 P = Partition("orders", "t", 0)
 
@@ -70,9 +70,15 @@ def raw(payloads: list[bytes | None], keys: list[bytes | None] | None = None) ->
     return RawBatch(pa.record_batch(columns), (Span(P, 100, 100 + n),), 1)
 
 
+def side(decoder: Decoder) -> Side:
+    """A side that has nothing but its decoder."""
+    nothing: Any = None
+    return Side(nothing, nothing, None, decoder)
+
+
 def run(t: SourceTable, batch: RawBatch, key: Decoder | None = None) -> Rows:
     """Decode, and check that what came out is sound Arrow."""
-    rows = Decoding(t, Numbers(), key).relation(batch)
+    rows = Decoding(t, side(Numbers()), side(key) if key is not None else None).relation(batch)
     rows.batch.validate(full=True)
     return rows
 
@@ -152,4 +158,35 @@ def test_records_that_the_transport_called_bad_stay_bad() -> None:
 def test_an_unresolved_schema_is_a_fault_of_the_caller() -> None:
     """Nothing runs on a guess."""
     with pytest.raises(ValueError, match="no schema"):
-        Decoding(table(schema=None), Numbers(), None)
+        Decoding(table(schema=None), side(Numbers()), None)
+
+
+def test_another_decoder_takes_over_between_two_batches() -> None:
+    """The compiled one gives the same; from the next batch on it is the one that is asked."""
+
+    class Counting(Numbers):
+        """Counts."""
+
+        asked = 0
+
+        def decode(self, payloads: pa.BinaryArray, headers: pa.ListArray | None) -> Decoded:
+            """The same, counted."""
+            self.asked += 1
+            return super().decode(payloads, headers)
+
+        @property
+        def slow_rows(self) -> dict[str, int]:
+            """Some were slow."""
+            return {"digits": 3}
+
+    value = side(Numbers())
+    decoding = Decoding(table(), value, None)
+    before = decoding.relation(raw([b"1", b"x"]))
+    fast = Counting()
+    decoding.use(value, fast)
+    after = decoding.relation(raw([b"1", b"x"]))
+
+    assert after.batch.equals(before.batch)
+    assert after.bad == before.bad
+    assert fast.asked == 1
+    assert decoding.costs() == [("decode.slow", "orders: 3 records of format digits took the exact path")]

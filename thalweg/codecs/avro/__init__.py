@@ -55,4 +55,5 @@ PLUGIN = CodecPlugin(
     resolve=_resolve,
     decoder=_decoder,
     encode_row=row_encoder,
+    fast="thalweg.codecs.avro.fast:make",
 )

@@ -43,6 +43,11 @@ class AvroDecoder(Decoder):
         return self._table.schema
 
     @property
+    def table(self) -> Table:
+        """The table's columns and where they come from."""
+        return self._table
+
+    @property
     def notices(self) -> tuple[str, ...]:
         """The records that lie too deep."""
         return self._table.cuts

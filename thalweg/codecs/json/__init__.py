@@ -74,4 +74,5 @@ PLUGIN = CodecPlugin(
     resolve=_resolve,
     decoder=_decoder,
     encode_row=_encode_row,
+    fast="thalweg.codecs.json.fast:make",
 )

@@ -34,6 +34,7 @@ def settings(draft: Draft) -> None:
         sql_on_error=found.sql_on_error,
         log_interval_ns=found.log_interval,
         log_format=found.log_format,
+        kernels=found.decode_kernels == "auto",
         origins=resolved.origins,
         shown=resolved.shown,
     )

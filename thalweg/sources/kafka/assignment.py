@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from thalweg.ports.source import Committed, Listener
     from thalweg.sources.kafka.positions import Positions
     from thalweg.sources.kafka.reader import Buffer, Key
+    from thalweg.sources.kafka.tap import Tap
     from thalweg.sources.kafka.topics import Topics
 
 
@@ -24,11 +25,12 @@ class Assignment:
     """The partitions that this process holds. Its callbacks run inside the client's poll, on the reader thread."""
 
     def __init__(
-        self, relation: str, consumer: Consumer, positions: Positions, topics: Topics, buffer: Buffer, *, cooperative: bool, group: bool
+        self, relation: str, consumer: Consumer, tap: Tap, positions: Positions, topics: Topics, buffer: Buffer, *, cooperative: bool, group: bool,
     ) -> None:
         """Nothing is held yet."""
         self._relation = relation
         self._consumer = consumer
+        self._tap = tap
         self._positions = positions
         self._topics = topics
         self._buffer = buffer
@@ -60,6 +62,7 @@ class Assignment:
         self.ends = None if ends is None else dict(ends)
         self.eager = False
         starts = self._begin(keys, listener)
+        self._tap.hold(keys)
         self._consumer.assign([TopicPartition(*key, offset) for key, offset in starts.items()])
         listener.started({self.partition(key): offset for key, offset in starts.items()})
 
@@ -119,6 +122,7 @@ class Assignment:
         keys = [(tp.topic, tp.partition) for tp in found]
         starts = self._begin(keys, listener) if keys else {}
         targets = [TopicPartition(*key, offset) for key, offset in starts.items()]
+        self._tap.hold(keys)
         if self._cooperative:
             self._consumer.incremental_assign(targets)
         else:
@@ -145,6 +149,7 @@ class Assignment:
     def _release(self, found: list[TopicPartition], held: list[Key]) -> None:
         """Tell the client that they may go."""
         self.drop(held)
+        self._tap.release([(tp.topic, tp.partition) for tp in found])
         if self._cooperative:
             self._consumer.incremental_unassign(found)
         else:

@@ -25,6 +25,8 @@ DEFAULTS: Final[Mapping[str, str]] = {
     "queued.min.messages": "1000000",
     "queued.max.messages.kbytes": "32768",
 }
+_PARTITION_KBYTES: Final = "8192"
+"""The same bound where every partition has a queue of its own."""
 OURS: Final[Mapping[str, str]] = {"enable.auto.commit": "false", "enable.auto.offset.store": "false", "enable.partition.eof": "true"}
 """Settings that the source's promises rest on."""
 RESETS: Final[Mapping[str, str]] = {
@@ -41,7 +43,10 @@ def settings(place: Place, options: KafkaOptions, pipeline: str) -> dict[str, st
     user = dict(options.properties)
     user.pop("bootstrap.servers", None)
     user.pop("auto.offset.reset", None)
-    conf = {**DEFAULTS, "client.id": f"twg-{pipeline}", "group.id": f"twg-{pipeline}"}
+    conf = {**DEFAULTS}
+    if options.reader != "consume":
+        conf["queued.max.messages.kbytes"] = _PARTITION_KBYTES
+    conf |= {"client.id": f"twg-{pipeline}", "group.id": f"twg-{pipeline}"}
     if options.discovery_ns is not None:
         conf["topic.metadata.refresh.interval.ms"] = str(max(options.discovery_ns // 1_000_000, 10))
     if place.pattern is not None:

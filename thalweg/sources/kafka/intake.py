@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from confluent_kafka import KafkaError, KafkaException, TopicPartition
+from confluent_kafka import KafkaException, TopicPartition
 
-from thalweg.sources.kafka.reader import partition_of
+from thalweg.sources.kafka.reader import next_offsets
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from confluent_kafka import Consumer, Message
+    from confluent_kafka import Consumer
 
     from thalweg.model.clock import Clock
     from thalweg.ports.source import Budget
     from thalweg.sources.kafka.assignment import Assignment
-    from thalweg.sources.kafka.reader import Buffer, Fault, Key
+    from thalweg.sources.kafka.reader import Buffer, Fault, Key, Taken
+    from thalweg.sources.kafka.tap import Tap
 
-_EOF: Final = KafkaError._PARTITION_EOF  # noqa: SLF001 - the client's public name for it
 _SLICE_NS: Final = 50_000_000
 """Longest wait in the client at a stretch, so that ends and callbacks are noticed."""
 _FIRST_ASK: Final = 1_024
@@ -30,9 +30,10 @@ STALL_NS: Final = 5_000_000_000
 class Intake:
     """The way from the client's queue to the buffer; used by the reader thread only."""
 
-    def __init__(self, consumer: Consumer, assignment: Assignment, buffer: Buffer, clock: Clock) -> None:
-        """Take from ``consumer`` what belongs to ``assignment``."""
+    def __init__(self, consumer: Consumer, tap: Tap, assignment: Assignment, buffer: Buffer, clock: Clock) -> None:
+        """Take from ``consumer``, through ``tap``, what belongs to ``assignment``."""
         self._consumer = consumer
+        self._tap = tap
         self._assignment = assignment
         self._buffer = buffer
         self._clock = clock
@@ -45,6 +46,7 @@ class Intake:
     def fill(self, budget: Budget) -> list[Fault]:
         """Fill the buffer up to the budget, waiting at most its age; returns early at a fault, a rebalance or the bounded end."""
         self._wake()
+        self._change()
         deadline = self._clock.monotonic_ns() + budget.age_ns
         faults: list[Fault] = []
         while not faults and self._buffer.rows < budget.rows and self._buffer.nbytes < budget.nbytes and not self._complete():
@@ -61,7 +63,7 @@ class Intake:
             self._stalled_ns = now
         elif now - self._stalled_ns > STALL_NS:
             self._pause(self._assignment.next.keys() - self._paused)
-        return self._consume(1, 0.0)
+        return self._consume(0, 0.0)
 
     def place(self, key: Key, offset: int) -> None:
         """Fetch a held partition from ``offset`` on; what was taken of it is thrown away."""
@@ -114,40 +116,44 @@ class Intake:
     def _consume(self, count: int, seconds: float) -> list[Fault]:
         """One call to the client, callbacks included."""
         try:
-            messages: list[Message] = self._consumer.consume(count, seconds)
+            taken = self._tap.take(count, seconds)
         except BaseException:
             # Messages that the client had in its hands are lost with the exception: fetch them again.
             self._misplaced |= self._assignment.next.keys()
             raise
-        if not messages:
-            return []
-        messages = self._fresh(messages)
-        faults = self._buffer.add(messages, self._clock.now_ns() // 1_000, _EOF)
+        taken = self._fresh(taken)
+        self._buffer.add(taken)
         if self._buffer.rows:
             mean = self._buffer.nbytes / self._buffer.rows
             self._mean_bytes = mean if not self._mean_bytes else (self._mean_bytes + mean) / 2
-        if self._assignment.ends is not None:
-            self._cut()
-        return faults
+        if self._assignment.ends is not None and (taken.blocks or taken.ends):
+            self._cut(taken)
+        return taken.faults
 
-    def _fresh(self, messages: list[Message]) -> list[Message]:
-        """Without messages of partitions that went during this call or that wait to be put right."""
+    def _change(self) -> None:
+        """Go over to columns when they have become ready. A seek makes the client drop what is still on the old way."""
+        if self._tap.change():
+            self._tap.hold(self._assignment.next)
+            for key, offset in list(self._assignment.next.items()):
+                self.place(key, offset)
+
+    def _fresh(self, taken: Taken) -> Taken:
+        """Without records of partitions that went during this call or that wait to be put right."""
         stale = self._assignment.turned | self._misplaced
         if not stale:
-            return messages
+            return taken
         # A partition that went and came back within one call may have messages of both times: fetch it again from the start.
         self._misplaced |= self._assignment.turned & self._assignment.next.keys()
-        held = self._assignment.next.keys() - stale
-        return [m for m in messages if partition_of(m) in held or ((error := m.error()) is not None and error.code() != _EOF)]
+        return taken.only(self._assignment.next.keys() - stale)
 
-    def _cut(self) -> None:
+    def _cut(self, taken: Taken) -> None:
         """Note how far a bounded run has come; nothing behind its ends is kept."""
         ends = self._assignment.ends or {}
-        for found in (self._buffer.newest(), self._buffer.ends):
+        for found in (next_offsets(taken.blocks), self._buffer.ends):
             self._taken.update({key: max(offset, self._taken.get(key, 0)) for key, offset in found.items()})
         over = {key: ends[key] for key, offset in self._taken.items() if offset > ends[key]}
         if over:
-            self._buffer.keep(lambda m: m.offset() < ends[m.topic(), m.partition()])
+            self._buffer.cut(ends)
             self._taken.update(over)
         self._pause(key for key in self._taken if key not in self._paused and self._ended(key))
 

@@ -72,6 +72,10 @@ class KafkaOptions:
     connect_timeout_ns: int = option(
         "connect.timeout", at_least(1_000_000, duration), default=30_000_000_000, doc="how long the start may wait for brokers and answers"
     )
+    reader: str = option(
+        "reader", one_of("auto", "columnar", "consume"), default="auto",
+        doc="how records leave the Kafka client: as columns, or one by one; both give the same, and `auto` takes columns where it can",
+    )
     embedded_partitions: int = option(
         "embedded.partitions", at_least(1, integer), default=4, doc="partitions of a topic on `kafka://embedded`"
     )

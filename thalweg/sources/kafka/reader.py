@@ -1,14 +1,12 @@
-"""Client messages to raw batches, column by column. The only module that touches a message."""
+"""Records as they wait between the client and the pipeline: blocks of columns, and the buffer that holds them."""
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections import deque
 from dataclasses import dataclass, field
-from itertools import accumulate
-from operator import methodcaller
-from typing import TYPE_CHECKING, Final, Protocol, cast
+from typing import TYPE_CHECKING, Final
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -16,45 +14,15 @@ from thalweg.arrow.batch import BadRows
 from thalweg.arrow.metadata import HEADERS, PAYLOAD, TYPES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
-    from confluent_kafka import KafkaError, Message
+    import numpy.typing as npt
+    from confluent_kafka import KafkaError
 
 Key = tuple[str, int]
 """Topic and partition, the way messages say it."""
 TIMESTAMP_TYPES: Final = pa.array(["CreateTime", "LogAppendTime"])
 BAD_HEADER: Final = "source.header"
-
-
-class Record(Protocol):
-    """A client message that carries a record and no error: what the client's own type leaves open is there."""
-
-    def topic(self) -> str:
-        """Topic."""
-
-    def partition(self) -> int:
-        """Partition."""
-
-    def offset(self) -> int:
-        """Offset."""
-
-    def key(self) -> bytes | None:
-        """Key, bytes as sent."""
-
-    def value(self) -> bytes | None:
-        """Payload, None for a tombstone."""
-
-    def headers(self) -> list[tuple[str, bytes | None]] | None:
-        """Headers in order, None where there are none. Asked once only: see :func:`to_columns`."""
-
-    def timestamp(self) -> tuple[int, int]:
-        """Kind (0 none, 1 create time, 2 log append time) and milliseconds since 1970."""
-
-    def leader_epoch(self) -> int | None:
-        """Leader epoch, None where the broker gives none."""
-
-    def __len__(self) -> int:
-        """Payload bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,188 +34,223 @@ class Fault:
 
 
 @dataclass(frozen=True, slots=True)
-class Chunk:
-    """Messages of one call to the client, in the order they came."""
+class Fields:
+    """What messages hold, field by field, in the order they came."""
 
-    messages: list[Record]
-    stamp_us: int
-    nbytes: int
+    keys: tuple[Key, ...]
+    """Every partition that has a message here."""
+    at: npt.NDArray[np.int32]
+    """Each message's place in ``keys``."""
+    offsets: npt.NDArray[np.int64]
+    payloads: pa.Array
+    message_keys: pa.Array
+    epochs: npt.NDArray[np.int32]
+    """-1 where the broker gives none."""
+    kinds: npt.NDArray[np.int8]
+    """0 no timestamp, 1 create time, 2 log append time."""
+    stamps: npt.NDArray[np.int64]
+    """Milliseconds since 1970; -1 is none as well."""
+    headers: pa.Array | None
+    """None where no message has any."""
+    sizes: npt.NDArray[np.int64]
     """Payload and key bytes."""
-    nexts: dict[Key, int]
-    """Offset behind the last message, by partition."""
+    bad: BadRows
 
-    @classmethod
-    def of(cls, messages: list[Record], stamp_us: int) -> Chunk:
-        """Measure messages."""
-        keys = sum(len(key) for m in messages if (key := m.key()))
-        return cls(messages, stamp_us, sum(map(len, messages)) + keys, next_offsets(messages))
 
-    def fitting(self, rows: int, nbytes: int) -> int:
-        """How many of the first messages are within both bounds."""
-        if nbytes >= self.nbytes:
-            return min(rows, len(self.messages))
-        sizes = accumulate(len(m) + len(m.key() or b"") for m in self.messages[:rows])
-        return bisect_left(list(sizes), nbytes + 1)
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Records of one call to the client as columns, with what the source asks of them."""
 
-    def split(self, at: int) -> tuple[Chunk, Chunk]:
-        """The first ``at`` messages, and the rest."""
-        return Chunk.of(self.messages[:at], self.stamp_us), Chunk.of(self.messages[at:], self.stamp_us)
+    records: pa.RecordBatch
+    keys: tuple[Key, ...]
+    at: npt.NDArray[np.int32]
+    offsets: npt.NDArray[np.int64]
+    sizes: npt.NDArray[np.int64]
+    bad: BadRows
+
+    @property
+    def rows(self) -> int:
+        """How many records."""
+        return len(self.at)
+
+    @property
+    def nbytes(self) -> int:
+        """Payload and key bytes."""
+        return int(self.sizes.sum())
+
+    def only(self, held: Collection[Key]) -> Block:
+        """The records of these partitions."""
+        if all(key in held for key in self.keys):
+            return self
+        return self._masked(np.array([key in held for key in self.keys], np.bool_)[self.at])
+
+    def before(self, ends: Mapping[Key, int]) -> Block:
+        """The records in front of these offsets."""
+        mask = self.offsets < np.array([ends[key] for key in self.keys], np.int64)[self.at]
+        return self if mask.all() else self._masked(mask)
+
+    def slice(self, start: int, stop: int) -> Block:
+        """The records from ``start`` to ``stop``; nothing is copied."""
+        part = slice(start, stop)
+        bad = _kept(self.bad, {row: row - start for row in self.bad.rows if start <= row < stop})
+        return Block(self.records.slice(start, stop - start), self.keys, self.at[part], self.offsets[part], self.sizes[part], bad)
+
+    def next_offsets(self) -> dict[Key, int]:
+        """Offset behind the last record, by partition."""
+        found = np.full(len(self.keys), -1, np.int64)
+        found[self.at] = self.offsets + 1
+        return {key: int(offset) for key, offset in zip(self.keys, found, strict=True) if offset >= 0}
+
+    def _masked(self, mask: npt.NDArray[np.bool_]) -> Block:
+        """The records that the mask keeps."""
+        rows = np.cumsum(mask) - 1
+        bad = _kept(self.bad, {row: int(rows[row]) for row in self.bad.rows if mask[row]})
+        return Block(self.records.filter(pa.array(mask)), self.keys, self.at[mask], self.offsets[mask], self.sizes[mask], bad)
+
+
+@dataclass(slots=True)
+class Taken:
+    """What one call to the client brought."""
+
+    blocks: list[Block] = field(default_factory=list)
+    ends: dict[Key, int] = field(default_factory=dict)
+    """Next fetch position by partition, as said by an end-of-partition event."""
+    faults: list[Fault] = field(default_factory=list)
+
+    def only(self, held: Collection[Key]) -> Taken:
+        """Without records and ends of other partitions; faults stay."""
+        ends = {key: end for key, end in self.ends.items() if key in held}
+        return Taken([part for block in self.blocks if (part := block.only(held)).rows], ends, self.faults)
 
 
 @dataclass(slots=True)
 class Buffer:
-    """Messages that were taken from the client and not yet returned, with the end-of-partition marks among them."""
+    """Records that were taken from the client and not yet returned, with the end-of-partition marks among them."""
 
-    chunks: deque[Chunk] = field(default_factory=deque)
+    blocks: deque[Block] = field(default_factory=deque)
     ends: dict[Key, int] = field(default_factory=dict)
-    """Next fetch position by partition, as said by an end-of-partition event behind all its messages."""
+    """End marks that lie behind all records of their partition."""
     rows: int = 0
     nbytes: int = 0
 
-    def add(self, messages: list[Message], stamp_us: int, eof: int) -> list[Fault]:
-        """Take what one call returned; ``eof`` is the error code that only marks an end. Returns the real errors."""
-        good = [m for m in messages if m.error() is None]
-        faults: list[Fault] = []
-        for message in messages if len(good) != len(messages) else ():
-            error = message.error()
-            if error is None:
-                continue
-            key = partition_of(message)
-            if error.code() == eof and key is not None:
-                self.ends[key] = cast("int", message.offset())
-            else:
-                faults.append(Fault(error, key))
-        self._append(cast("list[Record]", good), stamp_us)
-        return faults
+    def add(self, taken: Taken) -> None:
+        """Take what one call returned."""
+        self.ends.update(taken.ends)
+        for block in taken.blocks:
+            self._append(block)
 
-    def _append(self, messages: list[Record], stamp_us: int) -> None:
-        """Put messages behind those that are here."""
-        if messages:
-            chunk = Chunk.of(messages, stamp_us)
-            self.chunks.append(chunk)
-            self.rows += len(messages)
-            self.nbytes += chunk.nbytes
-
-    def newest(self) -> dict[Key, int]:
-        """Offset behind the last message of the newest call, by partition."""
-        return self.chunks[-1].nexts if self.chunks else {}
-
-    def drop(self, keys: Container[Key]) -> None:
+    def drop(self, keys: Iterable[Key]) -> None:
         """Forget everything of these partitions."""
-        self.keep(lambda m: (m.topic(), m.partition()) not in keys)
-        self.ends = {key: end for key, end in self.ends.items() if key not in keys}
+        gone = set(keys)
+        self._replace(block.only({key for key in block.keys if key not in gone}) for block in self.blocks)
+        self.ends = {key: end for key, end in self.ends.items() if key not in gone}
 
-    def keep(self, wanted: Callable[[Record], bool]) -> None:
-        """Forget every message that is not wanted."""
-        chunks, self.chunks, self.rows, self.nbytes = self.chunks, deque(), 0, 0
-        for chunk in chunks:
-            self._append([m for m in chunk.messages if wanted(m)], chunk.stamp_us)
+    def cut(self, ends: Mapping[Key, int]) -> None:
+        """Forget every record that is not in front of its partition's end."""
+        self._replace(block.before(ends) for block in self.blocks)
 
     def last(self, key: Key, start: int) -> int:
-        """Offset behind the last message of a partition that is here; ``start`` where there is none."""
-        return max([start, *(chunk.nexts[key] for chunk in self.chunks if key in chunk.nexts)])
+        """Offset behind the last record of a partition that is here; ``start`` where there is none."""
+        return max([start, *(block.next_offsets().get(key, start) for block in self.blocks)])
 
-    def take(self, rows: int, nbytes: int) -> list[Chunk]:
-        """The oldest messages, at most ``rows`` of them and ``nbytes`` in all, but at least one if there is one."""
-        out: list[Chunk] = []
-        while self.chunks and rows > 0:
-            chunk = self.chunks.popleft()
-            fits = max(chunk.fitting(rows, nbytes), 0 if out else 1)
-            if fits < len(chunk.messages):
-                chunk, rest = chunk.split(fits)
-                self.chunks.appendleft(rest)
-            if not fits:
+    def take(self, rows: int, nbytes: int) -> list[Block]:
+        """The oldest records, at most ``rows`` of them and ``nbytes`` in all, but at least one if there is one."""
+        out: list[Block] = []
+        while self.blocks and rows > 0:
+            block = self.blocks[0]
+            fits = min(rows, int(np.searchsorted(np.cumsum(block.sizes), nbytes, "right")))
+            fits = max(fits, 0 if out else 1)
+            if fits == 0:
                 break
-            out.append(chunk)
-            rows -= len(chunk.messages)
-            nbytes -= chunk.nbytes
-            self.rows -= len(chunk.messages)
-            self.nbytes -= chunk.nbytes
+            if fits < block.rows:
+                self.blocks[0] = block.slice(fits, block.rows)
+                block = block.slice(0, fits)
+            else:
+                self.blocks.popleft()
+            out.append(block)
+            rows -= block.rows
+            nbytes -= block.nbytes
+            self.rows -= block.rows
+            self.nbytes -= block.nbytes
         return out
 
     def take_ends(self) -> dict[Key, int]:
-        """The end marks, once no message is left in front of them."""
-        if self.chunks:
+        """The end marks, once no record is left in front of them."""
+        if self.blocks:
             return {}
         ends, self.ends = self.ends, {}
         return ends
 
+    def _append(self, block: Block) -> None:
+        """Put records behind those that are here."""
+        if block.rows:
+            self.blocks.append(block)
+            self.rows += block.rows
+            self.nbytes += block.nbytes
 
-def partition_of(message: Message) -> Key | None:
-    """Topic and partition that a message or an error belongs to; None where it belongs to none."""
-    topic, index = message.topic(), message.partition()
-    return None if topic is None or index is None or index < 0 else (topic, index)
-
-
-def next_offsets(messages: Sequence[Record]) -> dict[Key, int]:
-    """Offset behind the last message, by partition."""
-    topics = {m.topic() for m in messages}
-    if len(topics) == 1:
-        (topic,) = topics
-        last = dict(zip([m.partition() for m in messages], [m.offset() for m in messages], strict=True))
-        return {(topic, index): offset + 1 for index, offset in last.items()}
-    return {(m.topic(), m.partition()): m.offset() + 1 for m in messages}
+    def _replace(self, blocks: Iterable[Block]) -> None:
+        """Hold these instead."""
+        found = list(blocks)
+        self.blocks, self.rows, self.nbytes = deque(), 0, 0
+        for block in found:
+            self._append(block)
 
 
-def to_columns(chunks: Sequence[Chunk]) -> tuple[pa.RecordBatch, int, BadRows]:
-    """Messages as columns, their payload, key and header bytes, and the rows whose headers cannot be read."""
-    messages = chunks[0].messages if len(chunks) == 1 else [m for chunk in chunks for m in chunk.messages]
-    bad = BadRows()
-    headers, header_bytes = _headers(messages, bad)
-    times, kinds = _times([m.timestamp() for m in messages])
+def next_offsets(blocks: Iterable[Block]) -> dict[Key, int]:
+    """Offset behind the last record, by partition."""
+    return {key: offset for block in blocks for key, offset in block.next_offsets().items()}
+
+
+def make_block(fields: Fields, stamp_us: int) -> Block:
+    """Fields as the columns of the raw lane."""
+    rows = len(fields.at)
+    unstamped = (fields.kinds == 0) | (fields.stamps == -1)
+    topics = list(dict.fromkeys(topic for topic, _ in fields.keys))
+    codes = np.array([topics.index(topic) for topic, _ in fields.keys], np.int32)
+    partitions = np.array([index for _, index in fields.keys], np.int32)
+    kinds = pa.array(fields.kinds - np.int8(1), pa.int8(), mask=unstamped)
     columns: dict[str, pa.Array] = {
-        PAYLOAD: pa.array([m.value() for m in messages], pa.binary()),
-        "source_topic": _dictionary([m.topic() for m in messages]),
-        "source_partition": pa.array([m.partition() for m in messages], pa.int32()),
-        "source_offset": pa.array([m.offset() for m in messages], pa.int64()),
-        "source_leader_epoch": pa.array([m.leader_epoch() for m in messages], pa.int32()),
-        "source_key": pa.array([m.key() for m in messages], pa.binary()),
-        "source_timestamp": times,
-        "source_timestamp_type": kinds,
-        "source_headers": headers,
-        "ingest_ts": pa.concat_arrays([pa.repeat(pa.scalar(c.stamp_us, TYPES["ingest_ts"]), len(c.messages)) for c in chunks]),
+        PAYLOAD: fields.payloads,
+        "source_topic": pa.DictionaryArray.from_arrays(pa.array(codes[fields.at], pa.int32()), pa.array(topics, pa.string())),
+        "source_partition": pa.array(partitions[fields.at], pa.int32()),
+        "source_offset": pa.array(fields.offsets, pa.int64()),
+        "source_leader_epoch": pa.array(fields.epochs, pa.int32(), mask=fields.epochs < 0),
+        "source_key": fields.message_keys,
+        "source_timestamp": pa.array(fields.stamps, pa.int64(), mask=unstamped).cast(TYPES["source_timestamp"]),
+        "source_timestamp_type": pa.DictionaryArray.from_arrays(kinds, TIMESTAMP_TYPES),
+        "source_headers": _no_headers(rows) if fields.headers is None else fields.headers,
+        "ingest_ts": pa.repeat(pa.scalar(stamp_us, TYPES["ingest_ts"]), rows),
     }
-    return pa.RecordBatch.from_pydict(columns), sum(c.nbytes for c in chunks) + header_bytes, bad
+    return Block(pa.RecordBatch.from_pydict(columns), fields.keys, fields.at, fields.offsets, fields.sizes, fields.bad)
+
+
+def join(blocks: Sequence[Block]) -> tuple[pa.RecordBatch, int, BadRows]:
+    """Blocks as one batch, its payload, key and header bytes, and the rows whose headers cannot be read."""
+    records = blocks[0].records if len(blocks) == 1 else pa.concat_batches([block.records for block in blocks])
+    bad, before = BadRows(), 0
+    for block in blocks:
+        bad.extend(_kept(block.bad, {row: row + before for row in block.bad.rows}))
+        before += block.rows
+    headers = records.column("source_headers").flatten()
+    names, values = (pc.sum(pc.binary_length(part)).as_py() or 0 for part in headers.flatten())
+    return records, sum(block.nbytes for block in blocks) + names + values, bad
 
 
 def empty() -> pa.RecordBatch:
     """No records, but every column: for a batch that only moves positions."""
-    return to_columns([Chunk([], 0, 0, {})])[0]
+    words, longs, none = np.zeros(0, np.int32), np.zeros(0, np.int64), pa.array([], pa.binary())
+    return make_block(Fields((), words, longs, none, none, words, np.zeros(0, np.int8), longs, None, longs, BadRows()), 0).records
 
 
-def _dictionary(topics: list[str]) -> pa.DictionaryArray:
-    """Topic names, each stored once."""
-    names = list(dict.fromkeys(topics))
-    at = {name: i for i, name in enumerate(names)}
-    codes = pa.repeat(pa.scalar(0, pa.int32()), len(topics)) if len(names) == 1 else pa.array([at[t] for t in topics], pa.int32())
-    return pa.DictionaryArray.from_arrays(codes, pa.array(names, pa.string()))
+def _no_headers(rows: int) -> pa.Array:
+    """Empty lists."""
+    return pa.ListArray.from_arrays(pa.repeat(pa.scalar(0, pa.int32()), rows + 1), pa.array([], HEADERS.value_type))
 
 
-def _times(stamps: list[tuple[int, int]]) -> tuple[pa.Array, pa.Array]:
-    """Timestamps and their types; no timestamp is kind 0, or -1 under a broker that keeps what the producer left out."""
-    kinds = pa.array([kind for kind, _ in stamps], pa.int8())
-    times = pa.array([time for _, time in stamps], pa.int64())
-    there = pc.and_(pc.not_equal(kinds, 0), pc.not_equal(times, -1))
-    codes = pc.if_else(there, pc.subtract(kinds, pa.scalar(1, pa.int8())), None)
-    return pc.if_else(there, times, None).cast(TYPES["source_timestamp"]), pa.DictionaryArray.from_arrays(codes, TIMESTAMP_TYPES)
-
-
-def _headers(messages: list[Record], bad: BadRows) -> tuple[pa.Array, int]:
-    """The header column and its bytes; a key that is not UTF-8 makes a bad row with NULL headers."""
-    # The client answers with null pointers AND an exception. Only a call that goes through methodcaller notices: a plain call of a
-    # C method is specialised by the interpreter, without that check. Asked twice, there is no exception, so nobody asks twice.
-    headers_of = methodcaller("headers")
-    found: list[list[tuple[str, bytes | None]] | None] = []
-    for message in messages:
-        try:
-            found.append(headers_of(message))
-        except SystemError as e:
-            bad.add(len(found), BAD_HEADER, f"a header key is not UTF-8: {e.__cause__}")
-            found.append(None)
-    if not any(found) and not bad.rows:
-        starts = pa.repeat(pa.scalar(0, pa.int32()), len(messages) + 1)
-        return pa.ListArray.from_arrays(starts, pa.array([], HEADERS.value_type)), 0
-    rows: list[list[dict[str, object]] | None] = [[{"key": k, "value": v} for k, v in h or ()] for h in found]
-    for row in bad.rows:
-        rows[row] = None
-    return pa.array(rows, HEADERS), sum(len(k) + len(v or b"") for h in found if h for k, v in h)
+def _kept(bad: BadRows, rows: Mapping[int, int]) -> BadRows:
+    """Bad rows under their new numbers; without those that have none."""
+    out = BadRows()
+    for row, code, message, path in zip(bad.rows, bad.codes, bad.messages, bad.paths, strict=True):
+        if row in rows:
+            out.add(rows[row], code, message, path)
+    return out

@@ -8,7 +8,7 @@ from confluent_kafka import KafkaException, TopicPartition
 
 from thalweg.arrow.batch import RawBatch
 from thalweg.errors import UserError
-from thalweg.model.events import CommitFailed
+from thalweg.model.events import CommitFailed, Notice
 from thalweg.model.position import Partition, Span
 from thalweg.ports.source import Source
 from thalweg.sources.kafka import client, embedded, faults, reader
@@ -16,6 +16,7 @@ from thalweg.sources.kafka.assignment import Assignment
 from thalweg.sources.kafka.intake import Intake
 from thalweg.sources.kafka.options import place
 from thalweg.sources.kafka.positions import Positions
+from thalweg.sources.kafka.tap import Tap
 from thalweg.sources.kafka.topics import Topics
 from thalweg.sources.kafka.trouble import Rebuild, Trouble
 
@@ -52,7 +53,9 @@ class KafkaSource(Source):
         self._listener: Listener | None = None
         self._opened = False
         self._identities: dict[str, TopicIdentity] = {}
+        self._reader = options.reader
         self._consumer: Consumer
+        self._tap: Tap
         self._assignment: Assignment
         self._intake: Intake
         self._positions: Positions
@@ -82,14 +85,11 @@ class KafkaSource(Source):
         """The next records; callbacks of the group run inside."""
         if not self._handled(self._intake.fill(budget)):
             return None
-        chunks = self._buffer.take(budget.rows, budget.nbytes)
-        moved: dict[Key, int] = {}
-        for chunk in chunks:
-            moved.update(chunk.nexts)
-        spans = self._advance(moved)
-        if not chunks:
+        blocks = self._buffer.take(budget.rows, budget.nbytes)
+        spans = self._advance(reader.next_offsets(blocks))
+        if not blocks:
             return RawBatch(reader.empty(), spans, 0) if spans else None
-        records, nbytes, bad = reader.to_columns(chunks)
+        records, nbytes, bad = reader.join(blocks)
         return RawBatch(records, spans, nbytes, bad)
 
     def idle(self) -> None:
@@ -138,8 +138,7 @@ class KafkaSource(Source):
     def close(self) -> None:
         """Leave the group and disconnect."""
         if self._listener is not None and hasattr(self, "_consumer"):
-            self._assignment.closing = True
-            self._consumer.close()
+            self._leave()
         if self._cluster is not None:
             self._cluster = None
             embedded.clusters().give_back(self._context.pipeline)
@@ -166,14 +165,29 @@ class KafkaSource(Source):
             context.clock, self._options.connect_timeout_ns, str(self._place), conf, lambda: not self._opened and context.stopping()
         )
         self._consumer = consumer = client.connect(conf, self._trouble.noticed, context.observer)
+        self._tap = Tap(consumer, conf["client.id"], self._reader, context.clock, self._fell_back)
         self._positions = Positions(consumer, self._options, patience)
         self._topics = Topics(consumer, self._place, conf, patience, context, self._identities)
         self._assignment = Assignment(
-            context.relation, consumer, self._positions, self._topics, self._buffer,
+            context.relation, consumer, self._tap, self._positions, self._topics, self._buffer,
             cooperative=client.cooperative(conf), group=context.group,
         )
-        self._intake = Intake(consumer, self._assignment, self._buffer, context.clock)
+        self._intake = Intake(consumer, self._tap, self._assignment, self._buffer, context.clock)
         self._ask_for(self._trouble.explained(lambda: self._topics.find(lambda: self._trouble.check_start(consumer))))
+
+    def _leave(self) -> None:
+        """Leave the group and let go of the client; its queues first, which the client waits for."""
+        if hasattr(self, "_assignment"):
+            self._assignment.closing = True
+        if hasattr(self, "_tap"):
+            self._tap.close()
+        self._consumer.close()
+
+    def _fell_back(self, reason: str) -> None:
+        """Say once that records do not come as columns."""
+        self._reader = "consume"
+        message = f"records are read one by one, which is slower: {reason}"
+        self._context.observer.on(Notice("warning", "kafka.reader", message))
 
     def _ask_for(self, keys: list[Key]) -> None:
         """Take partitions, or join the group that deals them out."""
@@ -217,7 +231,7 @@ class KafkaSource(Source):
         self._assignment.closing = True
         if held:
             self._listener.lost(held)
-        self._consumer.close()
+        self._leave()
         self._context.clock.sleep_ns(_PAUSE_NS)
         self._connect()
 

@@ -1,0 +1,127 @@
+"""Compiled decoders that take over while records flow."""
+
+from __future__ import annotations
+
+import dataclasses
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from thalweg import registry
+from thalweg.model import options
+from thalweg.model.events import Notice
+from thalweg.ports.codec import DecodeRequest
+from thalweg.runtime import upgrade
+from thalweg.runtime.decode import Side
+from thalweg.runtime.upgrade import Upgrade, marker, warm, warm_up
+from thalweg.testing.fakes import RecordingObserver
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pytest
+
+SCHEMA = pa.schema([("a", pa.int64())])
+
+
+class Table:
+    """The part of a decoding that is changed."""
+
+    name = "orders"
+
+    def __init__(self, side: Side) -> None:
+        """One side."""
+        self.sides = (side,)
+        self.used: list[Any] = []
+
+    def use(self, _side: Side, decoder: Any) -> None:  # noqa: ANN401 - a Decoder
+        """Noted."""
+        self.used.append(decoder)
+
+
+def json_side(**changes: object) -> Side:
+    """A side in format json."""
+    plugin = registry.load("codecs", "json")
+    found, _ = options.read(plugin.options, {})
+    request = DecodeRequest("json", SCHEMA, found, "t", "_twg_")
+    return Side(dataclasses.replace(plugin, **changes), request, None, plugin.decoder(request, None))
+
+
+def run(side: Side, monkeypatch: pytest.MonkeyPatch, *, is_warm: bool = True) -> tuple[Table, list[Notice]]:
+    """One upgrade to its end."""
+    monkeypatch.setattr(upgrade, "warm", lambda _path: is_warm)
+    monkeypatch.setattr(upgrade, "_BEGIN_SECONDS", 0.0)
+    table, seen = Table(side), RecordingObserver()
+    made = Upgrade([table], seen)  # type: ignore[list-item]
+    made.start()
+    made._thread.join(110)
+    made.stop()
+    return table, seen.of(Notice)
+
+
+def test_the_kernel_takes_over_with_the_same_results(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Good rows, bad rows and messages are what the reference gives."""
+    side = json_side()
+    table, notices = run(side, monkeypatch)
+    payloads = pa.array([b'{"a":1}', b'{"a":"x"}', b"{", b'{"a":null}', b'{"a":1e3}'], pa.binary())
+    (fast,) = table.used
+    found, wanted = fast.decode(payloads, None), side.reference.decode(payloads, None)
+
+    assert found.batch.equals(wanted.batch)
+    assert found.rows.equals(wanted.rows)
+    assert found.bad == wanted.bad
+    assert [n.code for n in notices] == ["decode.kernel"]
+
+
+def test_whatever_goes_wrong_the_reference_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A decoder that cannot be made costs a line in the log."""
+    table, notices = run(json_side(fast="thalweg.codecs.json.fast:nothing"), monkeypatch)
+
+    assert table.used == []
+    assert [(n.level, n.code) for n in notices] == [("warning", "decode.reference")]
+
+
+def test_a_format_without_kernel_starts_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No thread, no child."""
+    seen = RecordingObserver()
+    made = Upgrade([Table(json_side(fast=None))], seen)  # type: ignore[list-item]
+    made.start()
+
+    assert not made._thread.is_alive()
+    assert seen.of(Notice) == []
+
+
+def test_a_compiler_that_fails_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The child's last line is the reason."""
+    monkeypatch.setattr(upgrade.sys, "executable", "/nonexistent/python")
+    table, notices = run(json_side(), monkeypatch, is_warm=False)
+
+    assert table.used == []
+    assert [n.code for n in notices] == ["decode.compiling", "decode.reference"]
+
+
+def test_stopping_ends_the_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run that is over at once never starts a compiler."""
+    monkeypatch.setattr(upgrade, "warm", lambda _path: False)
+    monkeypatch.setattr(upgrade, "_BEGIN_SECONDS", 60.0)
+    seen = RecordingObserver()
+    made = Upgrade([Table(json_side())], seen)  # type: ignore[list-item]
+    made.start()
+    time.sleep(0.05)
+    made.stop()
+
+    assert not made._thread.is_alive()
+    assert seen.of(Notice) == []
+    assert threading.active_count() < 50
+
+
+def test_warming_leaves_a_mark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The mark lies in the folder of the cache, which changes with every kernel, version and processor."""
+    monkeypatch.setattr(registry, "attribute", lambda path: (lambda: tmp_path / "k") if path.endswith("cache_folder") else (lambda: None))
+
+    assert not warm("some.module:make")
+    warm_up("some.module:make")
+    assert warm("some.module:make")
+    assert marker("some.module:make").parent == tmp_path / "k"

@@ -1,0 +1,40 @@
+"""Rows that several decoders made of one batch of payloads, back in the payloads' order."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from thalweg.arrow.batch import BadRows, Decoded
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy.typing as npt
+
+
+def taken(payloads: pa.BinaryArray, headers: pa.ListArray | None, rows: npt.NDArray[np.intp]) -> tuple[pa.BinaryArray, pa.ListArray | None]:
+    """Some of the payloads, with their headers."""
+    wanted = pa.array(rows, pa.int64())
+    return payloads.take(wanted), None if headers is None else headers.take(wanted)
+
+
+def spliced(schema: pa.Schema, parts: Sequence[tuple[Decoded, npt.NDArray[np.intp] | None]]) -> Decoded:
+    """One result from several; with each goes the payload number of every payload that its decoder was given (None: all of them, in order)."""
+    rows, batches, bad = [], [], BadRows()
+    for found, numbers in parts:
+        own = found.rows.to_numpy()
+        rows.append(own if numbers is None else numbers[own])
+        batches.append(found.batch)
+        for i, row in enumerate(found.bad.rows):
+            bad.add(row if numbers is None else int(numbers[row]), found.bad.codes[i], found.bad.messages[i], found.bad.paths[i])
+    places = np.concatenate([*rows, np.empty(0, np.int64)])
+    batch = batches[0] if len(batches) == 1 else pa.Table.from_batches(batches, schema).combine_chunks().to_batches()
+    if isinstance(batch, list):
+        batch = batch[0] if batch else pa.RecordBatch.from_pylist([], schema=schema)
+    if len(parts) > 1 and len(places) and not bool((np.diff(places) > 0).all()):
+        order = np.argsort(places, kind="stable")
+        batch, places = batch.take(pa.array(order)), places[order]
+    return Decoded(batch, pa.array(places.astype(np.int32)), bad)

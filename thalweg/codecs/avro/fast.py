@@ -1,0 +1,155 @@
+"""Avro by the kernel, a program for each writer's schema; what it leaves to the exact path, and every bad row, is read again there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from thalweg.arrow.batch import BadRows, Decoded
+from thalweg.arrow.splice import spliced, taken
+from thalweg.codecs.avro.decoder import AvroDecoder
+from thalweg.codecs.avro.framing import PREFIX_BYTES, header_name, header_values
+from thalweg.codecs.avro.kernel_decoder import Unsupported, compile_decoder
+from thalweg.codecs.avro.match import Incompatible
+from thalweg.codecs.avro.schema import SchemaError, parse_registered
+from thalweg.codecs.avro.table import ReservedName, refuse_reserved
+from thalweg.errors import SchemaUnknown
+from thalweg.ports.codec import Decoder
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import numpy.typing as npt
+
+    from thalweg.codecs.avro.kernel_decoder import AvroProgram
+    from thalweg.codecs.avro.schema import Node
+    from thalweg.codecs.avro.table import Table
+    from thalweg.ports.codec import DecodeRequest
+    from thalweg.ports.schemas import SchemaRegistry
+
+_MAGIC = 0
+
+
+class FastAvroDecoder(Decoder):
+    """Gives what the reference decoder gives, message for message."""
+
+    def __init__(self, reference: AvroDecoder, request: DecodeRequest, registry: SchemaRegistry | None) -> None:
+        """``registry`` None: plain data, written by the table's own schema."""
+        self._reference, self._request, self._registry = reference, request, registry
+        self._table: Table = reference.table
+        self._header = header_name(is_key=request.is_key)
+        self._programs: dict[int, AvroProgram | None] = {}
+        self._plain = self._compiled(self._table.reader) if registry is None and self._table.reader is not None else None
+        self.slow = 0
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The table's columns."""
+        return self._reference.schema
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What lies too deep."""
+        return self._reference.notices
+
+    @property
+    def fallbacks(self) -> Mapping[str, int]:
+        """What was written as text: only the reference does that."""
+        return self._reference.fallbacks
+
+    @property
+    def slow_rows(self) -> Mapping[str, int]:
+        """How many rows the exact path has read."""
+        return {"avro": self.slow}
+
+    def decode(self, payloads: pa.BinaryArray, headers: pa.ListArray | None) -> Decoded:
+        """Decode by the kernel, schema by schema; the rest by the reference."""
+        left = np.ones(len(payloads), bool)
+        parts: list[tuple[Decoded, npt.NDArray[np.intp] | None]] = []
+        for program, rows in self._groups(payloads, headers):
+            whole = len(rows) == len(payloads)
+            found = program.decode(payloads if whole else payloads.take(pa.array(rows, pa.int64())), PREFIX_BYTES if self._registry is not None else 0)
+            parts.append((Decoded(found.batch, pa.array(found.rows, pa.int32()), BadRows()), None if whole else rows))
+            left[rows[found.codes == 0]] = False
+            self.slow += len(found.slow)
+        rest = np.flatnonzero(left)
+        if len(rest) or not parts:
+            parts.append((self._reference.decode(*taken(payloads, headers, rest)), rest))
+        return parts[0][0] if len(parts) == 1 and parts[0][1] is None else spliced(self.schema, parts)
+
+    def _groups(self, payloads: pa.BinaryArray, headers: pa.ListArray | None) -> list[tuple[AvroProgram, npt.NDArray[np.intp]]]:
+        """Programs, each with the rows that it reads; rows of no group are the reference's."""
+        if self._registry is None:
+            return [(self._plain, np.arange(len(payloads)))] if self._plain is not None and len(payloads) else []
+        ids = framed_ids(payloads)
+        named = header_values(headers, self._header)
+        if named is not None:
+            ids[[i for i, value in enumerate(named) if value is not None]] = -1
+        out = []
+        for schema_id in np.unique(ids[ids >= 0]).tolist():
+            program = self._program(schema_id)
+            if program is not None:
+                out.append((program, np.flatnonzero(ids == schema_id)))
+        return out
+
+    def _program(self, schema_id: int) -> AvroProgram | None:
+        """The program of a writer's schema, asked for once; None where the reference has to say what is wrong with it."""
+        if schema_id not in self._programs:
+            assert self._registry is not None
+            try:
+                registered = self._registry.by_id(schema_id)
+                writer = parse_registered(registered) if registered.kind == "AVRO" else None
+                if writer is not None:
+                    refuse_reserved(writer, self._request.metadata_prefix)
+            except SchemaUnknown:
+                return None
+            except (SchemaError, ReservedName):
+                writer = None
+            self._programs[schema_id] = self._compiled(writer)
+        return self._programs[schema_id]
+
+    def _compiled(self, writer: Node | None) -> AvroProgram | None:
+        """A program with the table's very schema; None where the kernel cannot resolve it."""
+        if writer is None:
+            return None
+        options, table = self._request.options, self._table
+        try:
+            program = compile_decoder(
+                writer, table.reader or writer, declared=table.schema, max_depth=options.max_depth, union=options.union,
+                missing_is_null=table.reader is None,
+            )  # fmt: skip
+        except (Unsupported, Incompatible, SchemaError):
+            return None
+        return program if program.schema.equals(table.schema) else None
+
+
+def framed_ids(payloads: pa.BinaryArray) -> npt.NDArray[np.int64]:
+    """Schema id of each payload, int64[n]; -1 where the five bytes of framing are not there."""
+    rows, start = len(payloads), payloads.offset
+    _, offsets, data = payloads.buffers()
+    out = np.full(rows, -1, np.int64)
+    if not rows or data is None or data.size < PREFIX_BYTES:
+        return out
+    offs = np.frombuffer(offsets, np.int32, rows + 1, 4 * start).astype(np.int64)
+    src = np.frombuffer(data, np.uint8)
+    framed = np.flatnonzero(np.diff(offs) >= PREFIX_BYTES)
+    at = offs[framed]
+    ids = src[at + 4].astype(np.int64)
+    for byte in range(3):
+        ids |= src[at + 1 + byte].astype(np.int64) << (8 * (3 - byte))
+    good = src[at] == _MAGIC
+    out[framed[good]] = ids[good]
+    return out
+
+
+def warm_up() -> None:
+    """Compile, or load, what decoding needs."""
+    compile_decoder({"type": "record", "name": "R", "fields": [{"name": "a", "type": "long"}]}).decode(pa.array([b"\x02"], pa.binary()))
+
+
+def make(request: DecodeRequest, registry: SchemaRegistry | None, reference: Decoder) -> Decoder | None:
+    """The fast decoder; None for another reference than ours."""
+    framed = request.format != "avro"
+    return FastAvroDecoder(reference, request, registry if framed else None) if isinstance(reference, AvroDecoder) else None

@@ -1,0 +1,63 @@
+"""JSON by the kernel; what it leaves to the exact path, and every bad row, is read again there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from thalweg.arrow.batch import BadRows, Decoded
+from thalweg.arrow.splice import spliced, taken
+from thalweg.codecs.json.kernel_decoder import compile_json
+from thalweg.ports.codec import Decoder
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from thalweg.codecs.json.kernel_decoder import JsonProgram
+    from thalweg.ports.codec import DecodeRequest
+    from thalweg.ports.schemas import SchemaRegistry
+
+
+class FastJsonDecoder(Decoder):
+    """Gives what the reference decoder gives, message for message."""
+
+    def __init__(self, reference: Decoder, program: JsonProgram) -> None:
+        """``program`` was made for the reference's schema."""
+        self._reference, self._program = reference, program
+        self.slow = 0
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The declared columns."""
+        return self._reference.schema
+
+    @property
+    def slow_rows(self) -> Mapping[str, int]:
+        """How many rows the exact path has read."""
+        return {"json": self.slow}
+
+    def decode(self, payloads: pa.BinaryArray, headers: pa.ListArray | None) -> Decoded:
+        """Decode by the kernel, the rest by the reference."""
+        found = self._program.decode(payloads)
+        fast = Decoded(found.batch, pa.array(found.rows, pa.int32()), BadRows())
+        left = np.flatnonzero(found.codes)
+        if not len(left):
+            return fast
+        self.slow += len(found.slow)
+        return spliced(self.schema, [(fast, None), (self._reference.decode(*taken(payloads, headers, left)), left)])
+
+
+def warm_up() -> None:
+    """Compile, or load, what decoding needs."""
+    compile_json(pa.schema([("a", pa.int64())])).decode(pa.array([b'{"a":1}'], pa.binary()))
+
+
+def make(request: DecodeRequest, _registry: SchemaRegistry | None, reference: Decoder) -> Decoder | None:
+    """The fast decoder; None where the kernel has another schema in mind than the reference."""
+    options = request.options
+    program = compile_json(
+        reference.schema, max_depth=options.max_depth, prefix=request.metadata_prefix, max_bytes=options.max_bytes
+    )
+    return FastJsonDecoder(reference, program) if program.schema.equals(reference.schema) else None

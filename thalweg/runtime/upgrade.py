@@ -1,0 +1,111 @@
+"""From the reference decoders to the compiled ones while records flow: nobody ever waits for a compiler."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from typing import TYPE_CHECKING, Final
+
+import pyarrow as pa
+
+from thalweg import registry
+from thalweg.model.events import Notice
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from thalweg.model.events import Observer
+    from thalweg.runtime.decode import Decoding, Side
+
+_JIT: Final = "thalweg.kernels.jit:cache_folder"
+_POLL_SECONDS: Final = 0.1
+_NICE: Final = 10
+_BEGIN_SECONDS: Final = 2.0
+"""A run that is over sooner than this never starts a compiler."""
+
+
+class Upgrade:
+    """A thread that makes fast decoders, after a child process has filled the kernel cache where that was empty."""
+
+    def __init__(self, decodings: Sequence[Decoding], observer: Observer) -> None:
+        """Nothing is started yet."""
+        self._decodings, self._observer, self._stopping = decodings, observer, threading.Event()
+        self._thread = threading.Thread(target=self._run, name="kernels", daemon=True)
+
+    def start(self) -> None:
+        """Begin; the decodings change between two of their batches, whenever their kernels are ready."""
+        if any(side.codec.fast for decoding in self._decodings for side in decoding.sides):
+            self._thread.start()
+
+    def stop(self) -> None:
+        """The run is over: end the wait for the child, and the child."""
+        self._stopping.set()
+        if self._thread.is_alive():
+            self._thread.join(5)
+
+    def _run(self) -> None:
+        """Every side of every table, one after the other."""
+        if not all(warm(side.codec.fast) for d in self._decodings for side in d.sides if side.codec.fast) and self._stopping.wait(_BEGIN_SECONDS):
+            return
+        for decoding in self._decodings:
+            for side in decoding.sides:
+                if side.codec.fast is not None and not self._stopping.is_set():
+                    self._one(decoding, side, side.codec.fast)
+
+    def _one(self, decoding: Decoding, side: Side, path: str) -> None:
+        """One side; whatever goes wrong, the reference decoder stays."""
+        what = f"{decoding.name}: format {side.request.format}"
+        try:
+            if not warm(path) and not self._warmed(side.codec.formats[0]):
+                return
+            fast = registry.attribute(path)(side.request, side.asked, side.reference)
+            if fast is None:
+                self._observer.on(Notice("info", "decode.reference", f"{what} is decoded by the exact path: its schema is not one for the kernel"))
+                return
+            fast.decode(pa.array([], pa.binary()), None)
+        except Exception as e:  # noqa: BLE001 - a compiler may raise anything; the reference decoder goes on
+            self._observer.on(Notice("warning", "decode.reference", f"{what} is decoded by the exact path: {type(e).__name__}: {e}"))
+            return
+        decoding.use(side, fast)
+        self._observer.on(Notice("info", "decode.kernel", f"{what} is decoded by its compiled kernel from now on"))
+
+    def _warmed(self, name: str) -> bool:
+        """Let a child process compile, at low priority; False where it was stopped or failed."""
+        self._observer.on(Notice("info", "decode.compiling", f"the kernel of format {name} is compiled once for this machine (twg warmup does it ahead)"))
+        command = [sys.executable, "-m", "thalweg", "warmup", name]
+        child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)  # noqa: S603 - ourselves
+        os.setpriority(os.PRIO_PROCESS, child.pid, _NICE)
+        try:
+            while child.poll() is None:
+                if self._stopping.wait(_POLL_SECONDS):
+                    return False
+        finally:
+            if child.poll() is None:
+                child.terminate()
+            _, said = child.communicate()
+        if child.returncode:
+            lines = said.decode(errors="replace").strip().splitlines()
+            raise RuntimeError(lines[-1] if lines else f"the compiler ended with {child.returncode}")
+        return True
+
+
+def marker(path: str) -> Path:
+    """The file that says that the kernels of a fast decoder are in the cache."""
+    folder: Path = registry.attribute(_JIT)()
+    return folder / f"{path.split(':', maxsplit=1)[0]}.warm"
+
+
+def warm(path: str) -> bool:
+    """Whether the kernels of ``module:function`` can be loaded without compiling."""
+    return marker(path).exists()
+
+
+def warm_up(path: str) -> None:
+    """Compile the kernels of ``module:function`` into the cache, or load them, and leave the mark."""
+    registry.attribute(f"{path.split(':', maxsplit=1)[0]}:warm_up")()
+    found = marker(path)
+    found.parent.mkdir(parents=True, exist_ok=True)
+    found.touch()

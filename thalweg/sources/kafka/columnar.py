@@ -1,0 +1,217 @@
+"""Client messages to columns without a Python object for any of them: partition queues, drained by compiled loops."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import pyarrow as pa
+from confluent_kafka import KafkaError
+
+from thalweg.arrow.batch import BadRows
+from thalweg.arrow.metadata import HEADERS
+from thalweg.native.rdkafka import Client, Queues
+from thalweg.sources.kafka.messages import EOF
+from thalweg.sources.kafka.reader import BAD_HEADER, Fault, Fields, Taken, make_block
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    import numpy.typing as npt
+    from confluent_kafka import Consumer
+
+    from thalweg.model.clock import Clock
+    from thalweg.sources.kafka.reader import Key
+
+_WAIT_MS: Final = 2
+_QUEUES_PER_MS: Final = 50
+"""A wait is for one partition only, so it is short, but longer where there are many partitions to look at in between."""
+MOST: Final = 65_536
+"""Messages of one drain."""
+_PART_BYTES: Final = 1 << 30
+"""Bytes of one column of one block: Arrow's offsets have 31 bits, and no message is larger than this."""
+
+
+class Drain:
+    """Takes messages from the partition queues of a consumer; used by the thread that owns it."""
+
+    def __init__(self, consumer: Consumer, client_id: str, loops: Any, clock: Clock) -> None:  # noqa: ANN401 - the module of loops
+        """Prove the client's handle; raises Unproved. ``loops`` is ``native/messages.py``, which is imported late."""
+        self._client = Client(consumer, client_id)
+        self._queues = Queues(self._client)
+        self._copying = Copying(loops, self._client.calls(), self._client.topic)
+        self._events = np.zeros(MOST, np.uint64)
+        self._messages = np.zeros(MOST, np.uint64)
+        self._clock = clock
+
+    def hold(self, keys: Iterable[Key]) -> None:
+        """Take partitions' messages from now on; called before they are assigned, or before a seek."""
+        for key in keys:
+            self._queues.join(*key)
+
+    def release(self, keys: Iterable[Key]) -> None:
+        """Let go of partitions."""
+        for key in keys:
+            self._queues.leave(*key)
+
+    def take(self, count: int, seconds: float) -> Taken:
+        """Up to ``count`` messages of all partitions in turn; where none has any, waits a moment for one of them."""
+        found, most = 0, min(count, MOST)
+        try:
+            for _ in range(len(self._queues)):
+                found = self._pop(found, most, 0)
+                if found == most:
+                    break
+            if not found:
+                longest_ms = max(_WAIT_MS, len(self._queues) // _QUEUES_PER_MS)
+                found = self._pop(0, most, min(int(seconds * 1000), longest_ms))
+            return self._sorted(found, self._clock.now_ns() // 1_000) if found else Taken()
+        finally:
+            self._copying.destroy(self._events, found)
+
+    def close(self) -> None:
+        """Let go of everything; before the consumer is closed."""
+        self._queues.close()
+
+    def _pop(self, found: int, most: int, wait_ms: int) -> int:
+        """Take from the next partition, behind the ``found`` events that are there; how many there are then."""
+        queue = self._queues.turn()
+        return found if queue is None else self._copying.pop(queue, found, most, wait_ms, self._events, self._messages)
+
+    def _sorted(self, count: int, stamp_us: int) -> Taken:
+        """Messages as columns, ends and errors."""
+        taken = Taken()
+        survey = self._copying.survey(self._messages, count)
+        for i in np.flatnonzero(survey.errors[:count]) if survey.good < count else ():
+            error = self._client.error(int(self._events[i]))
+            if error.code == EOF and error.partition is not None:
+                taken.ends[error.partition] = error.offset
+            elif error.code:
+                taken.faults.append(Fault(KafkaError(error.code, error.reason), error.partition))
+        taken.blocks = [make_block(self._copying.fields(survey, *part), stamp_us) for part in survey.parts(_PART_BYTES)]
+        return taken
+
+
+class Survey:
+    """What the first pass over messages found: everything of one size, and how much there is to copy."""
+
+    def __init__(self, count: int) -> None:
+        """Room for ``count`` messages."""
+        self.pointers, self.topics, self.headers = (np.empty(count, np.uint64) for _ in range(3))
+        self.errors, self.partitions, self.epochs = (np.empty(count, np.int32) for _ in range(3))
+        self.kinds = np.empty(count, np.int8)
+        self.offsets, self.stamps, self.sizes, self.key_sizes = (np.empty(count, np.int64) for _ in range(4))
+        self.totals = np.zeros(4, np.int64)
+
+    @property
+    def good(self) -> int:
+        """Messages that are records."""
+        return int(self.totals[0])
+
+    def parts(self, nbytes: int) -> list[tuple[int, int]]:
+        """Runs of records, in order, none of them larger than ``nbytes`` unless it is one record."""
+        ends = np.cumsum(np.maximum(self.sizes[: self.good], 0) + np.maximum(self.key_sizes[: self.good], 0))
+        out, start, before = [], 0, 0
+        while start < self.good:
+            stop = max(start + 1, int(np.searchsorted(ends, before + nbytes, "right")))
+            out.append((start, stop))
+            start, before = stop, int(ends[stop - 1])
+        return out
+
+
+class Copying:
+    """The compiled loops with the buffers they work on."""
+
+    def __init__(self, loops: Any, calls: npt.NDArray[np.uint64], name: Callable[[int], str]) -> None:  # noqa: ANN401 - a module
+        """``calls`` are the library's functions; ``name`` says what a topic's address is called."""
+        self._loops = loops
+        self._calls = calls
+        self._name = name
+        self._scratch = np.zeros(4, np.uint64)
+        self._scratch[0] = self._scratch.ctypes.data
+
+    def survey(self, messages: npt.NDArray[np.uint64], count: int) -> Survey:
+        """The first pass."""
+        s = Survey(count)
+        self._loops.survey(
+            messages, count, self._calls, self._scratch, s.pointers, s.topics, s.headers, s.errors, s.partitions, s.epochs, s.kinds,
+            s.offsets, s.stamps, s.sizes, s.key_sizes, s.totals,
+        )  # fmt: skip
+        return s
+
+    def pop(
+        self, queue: int, found: int, most: int, wait_ms: int, events: npt.NDArray[np.uint64], messages: npt.NDArray[np.uint64]
+    ) -> int:
+        """Take events of a queue; how many there are then. Each must be destroyed once."""
+        return int(self._loops.pop(np.array([queue], np.uint64), found, most, wait_ms, self._calls, events, messages))
+
+    def destroy(self, events: npt.NDArray[np.uint64], count: int) -> None:
+        """Give events back."""
+        if count:
+            self._loops.destroy(events, count, self._calls)
+
+    def fields(self, survey: Survey, start: int, stop: int) -> Fields:
+        """The second pass, over the records from ``start`` to ``stop``."""
+        part, bad = slice(start, stop), BadRows()
+        sizes, key_sizes = survey.sizes[part], survey.key_sizes[part]
+        payload, key = _room(sizes), _room(key_sizes)
+        to = np.array([payload.ctypes.data, key.ctypes.data], np.uint64)
+        self._loops.copy(survey.pointers, start, stop, survey.sizes, survey.key_sizes, to)
+        keys, at = self._places(survey.topics[part], survey.partitions[part])
+        headers = self._headers(survey, start, stop, bad) if survey.totals[1] else None
+        return Fields(
+            keys, at, survey.offsets[part], _binary(sizes, payload), _binary(key_sizes, key), survey.epochs[part], survey.kinds[part],
+            survey.stamps[part], headers, np.maximum(sizes, 0) + np.maximum(key_sizes, 0), bad,
+        )  # fmt: skip
+
+    def _places(self, topics: npt.NDArray[np.uint64], partitions: npt.NDArray[np.int32]) -> tuple[tuple[Key, ...], npt.NDArray[np.int32]]:
+        """Partitions, and which of them each record is of; messages come in long runs of one partition."""
+        changes = np.flatnonzero((topics[1:] != topics[:-1]) | (partitions[1:] != partitions[:-1])) + 1
+        starts = np.concatenate([np.zeros(1, np.int64), changes])
+        names = {int(topic): self._name(int(topic)) for topic in np.unique(topics[starts])}
+        places: dict[Key, int] = {}
+        runs = [places.setdefault((names[int(topics[i])], int(partitions[i])), len(places)) for i in starts]
+        return tuple(places), np.repeat(np.array(runs, np.int32), np.diff(np.append(starts, len(topics))))
+
+    def _headers(self, survey: Survey, start: int, stop: int, bad: BadRows) -> pa.Array:
+        """The header column; a key that is not UTF-8 makes a bad row with NULL headers."""
+        _, found, name_bytes, value_bytes = (int(n) for n in survey.totals)
+        counts, sizes, value_sizes = np.empty(stop - start, np.int64), np.empty(found, np.int64), np.empty(found, np.int64)
+        name, value = np.empty(name_bytes, np.uint8), np.empty(value_bytes, np.uint8)
+        to = np.array([name.ctypes.data, value.ctypes.data], np.uint64)
+        self._loops.copy_headers(survey.headers, start, stop, self._calls, self._scratch, counts, sizes, value_sizes, to)
+        total = int(counts.sum())
+        names, values = _binary(sizes[:total], name), _binary(value_sizes[:total], value)
+        starts = np.concatenate([np.zeros(1, np.int32), np.cumsum(counts).astype(np.int32)])
+        try:
+            keys = names.cast(pa.string())
+        except pa.ArrowInvalid:
+            return _with_bad(starts, names, values, bad)
+        return pa.ListArray.from_arrays(pa.array(starts), pa.StructArray.from_arrays([keys, values], fields=list(HEADERS.value_type)))
+
+
+def _with_bad(starts: npt.NDArray[np.int32], names: pa.Array, values: pa.Array, bad: BadRows) -> pa.Array:
+    """Headers where at least one key is not UTF-8."""
+    rows: list[list[dict[str, Any]] | None] = []
+    for start, stop in pairwise(starts):
+        try:
+            rows.append([{"key": names[i].as_py().decode(), "value": values[i].as_py()} for i in range(start, stop)])
+        except UnicodeDecodeError as e:
+            bad.add(len(rows), BAD_HEADER, f"a header key is not UTF-8: {e}")
+            rows.append(None)
+    return pa.array(rows, HEADERS)
+
+
+def _room(sizes: npt.NDArray[np.int64]) -> npt.NDArray[np.uint8]:
+    """Bytes for values of these sizes."""
+    return np.empty(int(np.maximum(sizes, 0).sum()), np.uint8)
+
+
+def _binary(sizes: npt.NDArray[np.int64], data: npt.NDArray[np.uint8]) -> pa.Array:
+    """Values that lie end to end; a size of -1 is NULL."""
+    ends = np.zeros(len(sizes) + 1, np.int32)
+    np.cumsum(np.maximum(sizes, 0), out=ends[1:])
+    there = sizes >= 0
+    bits = None if there.all() else pa.py_buffer(np.packbits(there, bitorder="little"))
+    return pa.Array.from_buffers(pa.binary(), len(sizes), [bits, pa.py_buffer(ends), pa.py_buffer(data)])
