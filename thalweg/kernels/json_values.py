@@ -13,7 +13,7 @@ from thalweg.kernels.decimals import decimal
 from thalweg.kernels.jit import apart, merged
 from thalweg.kernels.json_skip import skip_value
 from thalweg.kernels.json_text import MINUS, QUOTE, copy_string, plain_end
-from thalweg.kernels.memory import U, copy, rd, st64
+from thalweg.kernels.memory import ZERO, U, copy, rd, st64, word
 from thalweg.kernels.moment import date, time, timestamp
 from thalweg.kernels.number import digits, hard_double, scan_signed, whole
 from thalweg.kernels.powers import TENS
@@ -65,7 +65,7 @@ def value(
         code, p, v = ticks(src, p, op, arg)
         put_ticks(op, arg, data + s, v, h32, h64)
         return code, p
-    if c != QUOTE or op == op_.NOTHING or op == op_.OTHER_KEY:
+    if c != QUOTE or op in (op_.NOTHING, op_.OTHER_KEY):
         return (SLOW if op == op_.OTHER_KEY else TYPE), p
     words = src
     p += 1
@@ -185,7 +185,7 @@ def text(
             return TYPE, after
         code, end = decimal_at(src, p, arg, data, s, h32, h64)
         return (code if end == q else TYPE), after
-    if op == op_.BINARY or op == op_.FIXED:
+    if op in (op_.BINARY, op_.FIXED):
         return binary(src, p, q, after, b, s, prog, other, h8, h32)
     if op == op_.UUID:
         return uuid(src, p, q, (data + 2 * s) * 8, h8), after
