@@ -56,7 +56,7 @@ def test_what_is_not_pinned_down_stays_text() -> None:
 
 @pytest.mark.parametrize(("text", "reason"), [
     ("{", "no JSON"), ("[]", "no 'properties'"), ('{"type":"array"}', "no 'properties'"),
-    ('{"properties":{"a":{"$ref":"#/$defs/x"}}}', "leads nowhere"), ('{"properties":{"a":{"$ref":"other.json"}}}', "not inside the document"),
+    ('{"properties":{"a":{"$ref":"#/$defs/x"}}}', "leads nowhere"), ('{"properties":{"a":{"$ref":"other.json"}}}', "neither inside the document"),
     ('{"properties":{"a":{"$ref":"#/properties/a"}}}', "in a circle"),
 ])  # fmt: skip
 def test_schemas_that_are_refused(text: str, reason: str) -> None:
