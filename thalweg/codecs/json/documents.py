@@ -74,7 +74,7 @@ class Documents:
             raise JsonSchemaError(f"{what} is no JSON: {e}") from None
         base = name
         if isinstance(value, dict):
-            base = urldefrag(urljoin(name, _text(value, "$id", "id") or name))[0]
+            base = _joined(name, _text(value, "$id", "id") or name)
         root = Spec(value, base)
         self._places.setdefault(base, root)
         self._index(value, base)
@@ -97,7 +97,7 @@ class Documents:
                 if own.startswith("#"):
                     self._places.setdefault(at + own, Spec(value, at))
                 else:
-                    at = urldefrag(urljoin(at, own))[0]
+                    at = _joined(at, own)
                     self._places.setdefault(at, Spec(value, at))
             for word in ("$anchor", "$dynamicAnchor"):
                 if _text(value, word):
@@ -108,11 +108,8 @@ class Documents:
         """Where a reference leads."""
         if not isinstance(ref, str):
             raise JsonSchemaError(f"'$ref' {bounded(str(ref))} is no text")
-        try:
-            name, fragment = urldefrag(ref)
-            names = [urldefrag(urljoin(base, ref))[0], name] if name else [base]
-        except ValueError:
-            raise JsonSchemaError(f"'$ref' {bounded(ref)} is no URI") from None
+        name, _, fragment = ref.partition("#")
+        names = [_joined(base, name), name] if name else [base]
         document = next((self._places[n] for n in names if n in self._places), None)
         if document is None:
             raise JsonSchemaError(f"'$ref' {bounded(ref)} is neither inside the document (#/...) nor one of its references")
@@ -136,8 +133,16 @@ class Documents:
             else:
                 raise JsonSchemaError(f"'$ref' {bounded(ref)} leads nowhere")
             own = _text(value, "$id") if isinstance(value, dict) else ""
-            base = urldefrag(urljoin(base, own))[0] if own and not own.startswith("#") else base
+            base = _joined(base, own) if own and not own.startswith("#") else base
         return Spec(value, base)
+
+
+def _joined(base: str, name: str) -> str:
+    """A URI, taken from where ``base`` is, without its fragment."""
+    try:
+        return urldefrag(urljoin(base, name))[0]
+    except ValueError:
+        raise JsonSchemaError(f"{bounded(name)} is no URI") from None
 
 
 def _text(value: dict[str, Any], *names: str) -> str:
