@@ -234,7 +234,8 @@ class _Wiring:
 
 
 def _shows_ids(flow: SourceFlow, prefix: str) -> bool:
-    """Whether an epoch of this source needs record ids: a raw or dead-letter lane is read, or a sink has the column."""
+    """Whether an epoch of this source needs record ids: a raw or dead-letter lane is read, a sink or the table has the column."""
     read = flow.dag.reads | {b.plan.relation for b in flow.branches}
     shown = any(b.plan.schema is not None and f"{prefix}record_id" in b.plan.schema.names for b in flow.branches)
-    return shown or any(name.startswith(("raw.", "dlq.")) for name in read)
+    declared = any(column.key == "record_id" for column in flow.table.metadata)
+    return shown or declared or any(name.startswith(("raw.", "dlq.")) for name in read)
