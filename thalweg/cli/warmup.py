@@ -7,6 +7,7 @@ import time
 from typing import TYPE_CHECKING
 
 from thalweg import registry
+from thalweg.plan import formats as known
 from thalweg.runtime.upgrade import RECORD_IDS, warm_up
 
 if TYPE_CHECKING:
@@ -16,10 +17,19 @@ if TYPE_CHECKING:
 def warmup(formats: Sequence[str]) -> int:
     """Compile the kernels of these formats (and ``record-ids``), of all where none is named; what is in the cache already is only loaded."""
     for name in formats or [*registry.names("codecs"), RECORD_IDS[0]]:
-        path = RECORD_IDS[1] if name == RECORD_IDS[0] else registry.load("codecs", name).fast
+        path = _fast(name)
         if path is None:
             continue
         began = time.perf_counter()
         warm_up(path)
         sys.stdout.write(f"{name}: ready after {time.perf_counter() - began:.1f} s\n")
     return 0
+
+
+def _fast(name: str) -> str | None:
+    """Where the kernels of a format, or of a codec, are made; None where it has none. Raises UserError for a name that is neither."""
+    if name == RECORD_IDS[0]:
+        return RECORD_IDS[1]
+    plugin = registry.load("codecs", name) if name in registry.names("codecs") else known.codec(name)
+    found: str | None = plugin.fast
+    return found
