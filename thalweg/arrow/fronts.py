@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from thalweg.arrow.kernel_rows import payload_views
 
 if TYPE_CHECKING:
     import numpy.typing as npt
+
+_END: Final = (1 << 31) - 1
+"""No payload is longer; without an end pyarrow counts the room that it needs below zero."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +47,4 @@ def without(payloads: pa.BinaryArray, rows: npt.NDArray[np.intp], skip: int) -> 
     taken = payloads if len(rows) == len(payloads) else payloads.take(pa.array(rows, pa.int64()))
     if not skip or not len(taken):
         return taken
-    src, offs, _ = payload_views(taken)
-    begin = int(offs[0])
-    data, places = src[begin : int(offs[-1])], offs.astype(np.int64) - begin
-    kept = np.ones(len(data), bool)
-    kept[(places[:-1][:, None] + np.arange(skip)).ravel()] = False
-    left = (places - skip * np.arange(len(places))).astype(np.int32)
-    return pa.Array.from_buffers(pa.binary(), len(taken), [None, pa.py_buffer(left), pa.py_buffer(data[kept])])
+    return pc.binary_slice(taken, skip, _END)
