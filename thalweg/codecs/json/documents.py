@@ -37,6 +37,7 @@ class Documents:
     def __init__(self, registered: RegisteredSchema) -> None:
         """Read all texts. Raises JsonSchemaError."""
         self._places: dict[str, Spec] = {}
+        self._names: dict[str, RegisteredSchema] = {}
         self._nodes = 0
         self._add_references(registered, {registered.text})
         self.root = self._add(registered.text, "")
@@ -59,11 +60,11 @@ class Documents:
                 raise JsonSchemaError(f"reference '{bounded(name)}' is {reference.kind}, no JSON Schema")
             if reference.text not in seen:
                 self._add_references(reference, seen | {reference.text})
-            known = self._places.get(name)
-            found = self._add(reference.text, name)
-            if known is not None and known.value != found.value:
-                raise JsonSchemaError(f"two different schemas are referred to as '{bounded(name)}'")
-            self._places[name] = found
+            known = self._names.setdefault(name, reference)
+            if known.text != reference.text:
+                both = f"{known.id} and {reference.id}"
+                raise JsonSchemaError(f"two different schemas are referred to as '{bounded(name)}': {both}")
+            self._places[name] = self._add(reference.text, name)
 
     def _add(self, text: str, name: str) -> Spec:
         """A document by its own name and by every name inside."""

@@ -180,7 +180,7 @@ def test_references_of_the_registry() -> None:
     ({"$ref": "lost.json"}, (), "neither inside the document"), ({"$ref": "a#/x"}, (("a", registered({})),), "leads nowhere"),
     ({"$ref": "#lost"}, (), "leads nowhere"), ({"$ref": 7}, (), "is no text"), ({"$ref": "http://[x"}, (), "neither inside"), ({"$id": "http://h/", "not": {"$id": "http://[x"}}, (), "is no URI"),
     ({}, (("a", registered("{")),), "reference 'a' is no JSON"), ({}, (("a", RegisteredSchema(1, "AVRO", '"long"')),), "is AVRO, no JSON Schema"),
-    ({}, (("a", registered({"x": 1})), ("a", registered({"x": 2}))), "two different schemas are referred to as 'a'"),
+    ({}, (("a", registered({"x": 1})), ("a", RegisteredSchema(2, "JSON", '{"x":2}'))), "two different schemas are referred to as 'a': 1 and 2"),
 ])  # fmt: skip
 def test_references_that_lead_nowhere(root: Any, references: Any, reason: str) -> None:  # noqa: ANN401 - any JSON
     """Each says what it is."""
