@@ -1,4 +1,4 @@
-"""``'format' 'avro'`` (plain data) and ``'avro-confluent'`` (each record names its schema in a registry)."""
+"""``'format' 'avro'`` (plain data), ``'avro-confluent'`` (each record names its schema) and what container files hold."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from thalweg.codecs.avro.decoder import AvroDecoder
 from thalweg.codecs.avro.encode import row_encoder
 from thalweg.codecs.avro.options import AvroOptions
-from thalweg.codecs.avro.table import Table, table_of, undeclared
+from thalweg.codecs.avro.table import CONTAINER, Table, table_of, undeclared
 from thalweg.errors import UserError
 from thalweg.ports.codec import CodecPlugin, Decoder, DecodeRequest
 
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 def _registry(request: DecodeRequest) -> tuple[str, str] | None:
     """A registry by its URL; a path or ``file:`` URL is the static registry."""
     options = request.options
+    if request.format == CONTAINER:
+        return "containers", request.topic or ""
     url = options.schema_file if request.format == "avro" else options.url
     if url is None or (request.format == "avro" and options.schema is not None):
         return None
@@ -49,7 +51,7 @@ def _decoder(request: DecodeRequest, registry: SchemaRegistry | None) -> Decoder
 
 
 PLUGIN = CodecPlugin(
-    formats=("avro", "avro-confluent"),
+    formats=("avro", "avro-confluent", CONTAINER),
     options=AvroOptions,
     registry=_registry,
     resolve=_resolve,

@@ -9,6 +9,7 @@ from thalweg.codecs.avro.framing import PREFIX_BYTES, from_header, from_prefix, 
 from thalweg.codecs.avro.match import Incompatible
 from thalweg.codecs.avro.resolve import Resolver
 from thalweg.codecs.avro.schema import Node, SchemaError, parse_registered
+from thalweg.codecs.avro.split import Blocks
 from thalweg.codecs.avro.table import ReservedName, Table, refuse_reserved
 from thalweg.codecs.avro.wire import Cursor, Read
 from thalweg.errors import SchemaUnknown
@@ -35,6 +36,7 @@ class AvroDecoder(Decoder):
         self._resolver = Resolver(missing_is_null=table.reader is None, declared=table.declared)
         self._readers: dict[int | str, Read | BadValue] = {}
         self._plain = None if table.reader is None else self._resolver.read(table.reader, table.reader, table.root)
+        self._blocks = Blocks()
         self._nothing = (None,) * len(table.schema)
 
     @property
@@ -46,6 +48,11 @@ class AvroDecoder(Decoder):
     def table(self) -> Table:
         """The table's columns and where they come from."""
         return self._table
+
+    @property
+    def blocks(self) -> Blocks:
+        """Finds the records in a container's blocks."""
+        return self._blocks
 
     @property
     def notices(self) -> tuple[str, ...]:

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 VALUE: Final = "value"
 """The one column of a schema whose root is no record."""
+CONTAINER: Final = "avro-container"
+"""The format of container files' records: each names the schema of its file's header."""
 _NEEDS: Final = "option '{}' is missing: format '{}' needs {}"
 
 
@@ -60,6 +62,8 @@ def table_of(request: DecodeRequest, registry: SchemaRegistry | None) -> Table |
     """
     declared = request.declared if request.declared is not None and len(request.declared) else None
     try:
+        if declared is not None and request.format == CONTAINER and not _any_schema(request, registry):
+            return _by_each_writer(declared)
         reader = reader_schema(request, registry)
         if reader is None:
             return None
@@ -71,13 +75,33 @@ def table_of(request: DecodeRequest, registry: SchemaRegistry | None) -> Table |
 
 def undeclared(request: DecodeRequest) -> Table | None:
     """The table of declared columns alone, for topics that have no subject of their own; None where that does not apply."""
-    if request.format == "avro" or subject_of(request) is not None or request.options.reader_schema is not None:
+    if request.format in {"avro", CONTAINER} or subject_of(request) is not None or request.options.reader_schema is not None:
         return None
     _need_url(request)
     if request.declared is None or not len(request.declared):
         message = _NEEDS.format("avro-confluent.subject", request.format, "it where the topic is a pattern")
         raise UserError(message, hint="name the subject whose schema gives the columns, or declare the columns")
-    return Table(request.declared, tuple(column_of(f.type) for f in request.declared), None, declared=True)
+    return _by_each_writer(request.declared)
+
+
+def _header_schema(given: str | None, registry: SchemaRegistry | None) -> Node | None:
+    """The schema that the table names, else the last file's."""
+    if given is not None:
+        return parse(given)
+    return None if registry is None else parse_registered(registry.latest(""))
+
+
+def _by_each_writer(declared: pa.Schema) -> Table:
+    """The declared columns alone."""
+    return Table(declared, tuple(column_of(f.type) for f in declared), None, declared=True)
+
+
+def _any_schema(request: DecodeRequest, registry: SchemaRegistry | None) -> bool:
+    """Whether a location has a file with a schema, or the table names one."""
+    try:
+        return request.options.schema is not None or registry is None or bool(registry.latest(""))
+    except SchemaUnknown:
+        return False
 
 
 def reader_schema(request: DecodeRequest, registry: SchemaRegistry | None) -> Node | None:
@@ -90,6 +114,8 @@ def reader_schema(request: DecodeRequest, registry: SchemaRegistry | None) -> No
             message = _NEEDS.format("avro.schema", request.format, "the writer's schema")
             raise UserError(message, hint="give 'avro.schema' or 'avro.schema-file', or use format 'avro-confluent'")
         return None if registry is None else parse_registered(registry.latest(options.schema_file))
+    if request.format == CONTAINER:
+        return _header_schema(options.schema, registry)
     _need_url(request)
     if options.reader_schema is not None:
         return parse(options.reader_schema)
