@@ -30,9 +30,6 @@ class TableOptions:
         "tombstones", one_of("drop", "null_row", "dlq", "fail"), default="drop", doc="what happens to a record without a payload"
     )
     cluster_alias: str | None = option("cluster.alias", default=None, doc="shown as source_cluster in place of the cluster's id")
-    static: bool = option(
-        "static", boolean, default=False, doc="`true`, where files are a source too (`AVRO`): read them as a whole, as a table that streams are joined with"
-    )
     contract: str | None = option("contract", default=None, doc="a data contract; not in this build")
 
 

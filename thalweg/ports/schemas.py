@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +39,10 @@ class SchemaRegistry(ABC):
     @abstractmethod
     def latest(self, subject: str) -> RegisteredSchema:
         """The newest schema of a subject; raises as :meth:`by_id`."""
+
+    def schemas(self) -> Iterable[RegisteredSchema]:
+        """Every schema, where they can be listed; a registry on the network gives none."""
+        return ()
 
     @abstractmethod
     def register(self, subject: str, schema: RegisteredSchema) -> int:

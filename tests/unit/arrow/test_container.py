@@ -84,7 +84,7 @@ def test_the_header_is_read_whole() -> None:
     entry = text("avro.schema") + text('"long"')
     sized = b"Obj\x01" + long(-1) + long(len(entry)) + entry + long(1) + text("avro.codec") + text("xz") + b"\0" + SYNC
     assert (read(sized).schema, read(sized).codec) == ('"long"', "xz")
-    assert read(header('"long"'.encode())).schema_id == read(header(b'"long"', "xz")).schema_id != read(many).schema_id
+    assert read(header(b'"long"')).schema_id == read(header(b'"long"', "xz")).schema_id != read(many).schema_id
 
 
 @pytest.mark.parametrize(

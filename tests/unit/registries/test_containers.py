@@ -25,7 +25,7 @@ def over(place: Path) -> SchemaRegistry:
 
 def test_every_file_knows_its_schema(tmp_path: Path) -> None:
     """By its name and, for the table, the one of the last file; a file that comes later is found (AVR-11, BAT-08)."""
-    write(tmp_path / "1.avro", header('"int"'.encode()))
+    write(tmp_path / "1.avro", header(b'"int"'))
     write(tmp_path / "2.avro", header(ORDER))
     known = over(tmp_path)
     last = known.latest("")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from thalweg.arrow.rows import FRAMING, LIMIT, MALFORMED, RESERVED, SCHEMA_UNKNOWN, TYPE, BadValue, RowCollector
-from thalweg.codecs.avro.framing import PREFIX_BYTES, from_header, from_prefix, header_name, header_values, looks_like
+from thalweg.codecs.avro.framing import CONFLUENT, Framing, from_header, header_name, header_values, looks_like
 from thalweg.codecs.avro.match import Incompatible
 from thalweg.codecs.avro.resolve import Resolver
 from thalweg.codecs.avro.schema import Node, SchemaError, parse_registered
@@ -27,8 +27,11 @@ if TYPE_CHECKING:
 class AvroDecoder(Decoder):
     """Reads plain data by one schema, or framed data by the schema that each payload names."""
 
-    def __init__(self, table: Table, prefix: str, registry: SchemaRegistry | None, *, is_key: bool = False) -> None:
+    def __init__(
+        self, table: Table, prefix: str, registry: SchemaRegistry | None, *, framing: Framing = CONFLUENT, is_key: bool = False
+    ) -> None:
         """``registry`` None: the payloads are plain data, written by the table's own schema."""
+        self.framing = framing
         self._table = table
         self._prefix = prefix
         self._registry = registry
@@ -43,6 +46,11 @@ class AvroDecoder(Decoder):
     def schema(self) -> pa.Schema:
         """The table's columns."""
         return self._table.schema
+
+    @property
+    def registry(self) -> SchemaRegistry | None:
+        """Where writers' schemas are; None for plain data."""
+        return self._registry
 
     @property
     def table(self) -> Table:
@@ -67,7 +75,7 @@ class AvroDecoder(Decoder):
     def decode(self, payloads: pa.BinaryArray, headers: pa.ListArray | None) -> Decoded:
         """Decode each payload by the schema that it names."""
         rows = RowCollector(self._table.schema, self._table.columns)
-        named = header_values(headers, self._header) if self._registry is not None else None
+        named = header_values(headers, self._header) if self._registry is not None and self.framing.headers else None
         unknown: dict[int | str, BadValue] = {}
         for row, payload in enumerate(payloads.to_pylist()):
             try:
@@ -90,7 +98,7 @@ class AvroDecoder(Decoder):
         if header is not None:
             schema_id, start = from_header(header, self._header), 0
         else:
-            schema_id, start = from_prefix(payload), PREFIX_BYTES
+            schema_id, start = self.framing.schema_id(payload), self.framing.size
         found = self._readers.get(schema_id) or unknown.get(schema_id)
         if found is None:
             try:

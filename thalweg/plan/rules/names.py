@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Final
 from thalweg import registry
 from thalweg.dialect.tree import Copy, CreateTable, CreateView
 from thalweg.plan.draft import Query, listed, nearest
+from thalweg.plan.graph import STATIC_OPTION
 
 if TYPE_CHECKING:
     from thalweg.dialect.tree import Name
     from thalweg.plan.draft import Draft
 
 STATIC_KINDS: Final = ("PARQUET", "CSV", "JSON", "NDJSON", "AVRO", "ARROW")
-STATIC: Final = "static"
-"""The option that makes a static table of files that are a source too."""
 _LANES: Final = frozenset({"raw", "dlq", "dq"})
 
 
@@ -53,7 +52,7 @@ def _table(draft: Draft, table: CreateTable, streaming: list[str]) -> None:
 
 def _asked_static(table: CreateTable) -> bool:
     """Whether a kind that is both is to be read by the engine as a whole, so that it can be joined with a stream."""
-    return any(option.key == STATIC and option.value.strip().lower() == "true" for option in table.options)
+    return any(option.key == STATIC_OPTION and option.value.strip().lower() == "true" for option in table.options)
 
 
 def _define(draft: Draft, name: Name) -> bool:
