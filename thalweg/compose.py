@@ -227,6 +227,10 @@ class _Wiring:
             facts[f"source {table.name}"] = f"{table.kind} {table.plugin.describe_start(table.location, table.options)}".strip()
             if table.schema is not None:
                 facts[f"schema {table.name}"] = ", ".join(f"{f.name} {f.type}" for f in table.schema)
+            wanted = table.value.request.wanted
+            if wanted is not None and table.schema is not None:
+                read = [name for name in table.schema.names if name in wanted]
+                facts[f"reads {table.name}"] = f"{', '.join(read) or 'no column'} ({len(read)} of {len(table.schema)} columns; the others are checked only)"
         for lane in plan.lanes:
             facts[f"sink {lane.name}"] = f"{lane.kind} {lane.guarantee.value}" + (", gates the source" if lane.gates else "")
         return facts

@@ -205,6 +205,21 @@ def test_compiled_and_exact_paths_agree(lab: Lab, kernels: bool) -> None:  # noq
     assert ("decode.malformed", "name: invalid UTF-8 at byte 0 of the string") in bad
 
 
+def test_unions_of_several_types(lab: Lab) -> None:
+    """A dense union goes through a pipeline, damage beside it included, and queries take its branches apart; or it is a struct (AVR-03)."""
+    schema = {"type": "record", "name": "U", "fields": [{"name": "id", "type": "long"}, {"name": "u", "type": ["null", "int", "string"]}]}
+    data = [long(1) + long(1) + long(7), long(2) + long(2) + text("x"), long(3) + long(0), long(4) + long(2) + long(2) + b"\xff\xff"]
+    write(lab.folder / "in" / "1.avro", header(schema), block(data))
+    lab.run(table(options="'bad_data' 'drop'") + COPY + """
+        COPY (SELECT id, union_extract(u, 'int') AS number FROM t WHERE id <> 2) TO 'memory://{t}-part' STORED AS MEMORY OPTIONS ('metadata' 'none');
+    """)
+    assert lab.rows("out") == [{"id": 1, "u": 7}, {"id": 2, "u": "x"}, {"id": 3, "u": None}]
+    assert lab.rows("part") == [{"id": 1, "number": 7}, {"id": 3, "number": None}]
+
+    lab.run(table(options="'bad_data' 'drop', 'avro.union' 'struct'") + COPY.replace("-out", "-struct"))
+    assert lab.column("struct", "u") == [{"int": 7, "string": None}, {"int": None, "string": "x"}, None]
+
+
 class Everything:
     """A listener that starts everything at its start mode."""
 

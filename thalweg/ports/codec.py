@@ -32,6 +32,9 @@ class DecodeRequest:
     metadata_prefix: str
     """A payload field whose name starts with this is refused by name."""
     is_key: bool = False
+    wanted: frozenset[str] | None = None
+    """The columns that somebody reads; None: all. A decoder may leave the others out (``arrow.splice.kept``), but checks them as if it read them, so
+    that a row is bad whether or not its faulty field is read."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,6 +57,7 @@ class Decoding:
         self.name = table.name
         self.schema = table.schema
         self.row_schema = table.schema.append(_ROW_FIELD)
+        self._nothing: dict[pa.DataType, pa.Array] = {}
 
     def use(self, side: Side, decoder: Decoder) -> None:
         """Let another decoder take the place of a side's, from the next batch on; called on any thread."""
@@ -143,12 +144,25 @@ class Decoding:
                 column = metadata.column(raw.records, declared[field.name].key)
                 column = column if whole else column.take(pa.array(rows, pa.int64()))
                 out.append(column.cast(declared[field.name].type) if column.type != declared[field.name].type else column)
+            elif not self._is_read(field.name):
+                out.append(self._unread(field.type, len(rows)))
             else:
                 column, places = columns[field.name]
                 if len(places) != len(rows):
                     column = column.take(pa.array(np.searchsorted(places, rows), pa.int64()))
                 out.append(column)
         return pa.RecordBatch.from_arrays([*out, pa.array(rows, pa.int32())], schema=self.row_schema)
+
+    def _is_read(self, name: str) -> bool:
+        """Whether some query or target reads a column of the payloads; whatever a decoder made of another one is left out."""
+        wanted = self.sides[0].request.wanted
+        return wanted is None or name in wanted
+
+    def _unread(self, kind: pa.DataType, rows: int) -> pa.Array:
+        """A column that nobody reads: it keeps its place and its type, so that queries mean the same, and costs nothing."""
+        if rows > len(self._nothing.get(kind, ())):
+            self._nothing[kind] = pa.nulls(rows, kind)
+        return self._nothing[kind].slice(0, rows)
 
     def _not_null(self, batch: pa.RecordBatch, bad: BadRows) -> pa.RecordBatch:
         """A NULL in a column that was declared NOT NULL is a bad record."""

@@ -12,7 +12,7 @@ from thalweg.arrow.batch import BadRows, Decoded, RawBatch
 from thalweg.arrow.metadata import HEADERS, ROW
 from thalweg.model.position import Partition, Span
 from thalweg.plan.graph import MetadataColumn, SourceTable
-from thalweg.ports.codec import Decoder
+from thalweg.ports.codec import Decoder, DecodeRequest
 from thalweg.runtime.decode import Decoding, Rows, Side
 
 P = Partition("orders", "t", 0)
@@ -73,7 +73,7 @@ def raw(payloads: list[bytes | None], keys: list[bytes | None] | None = None) ->
 def side(decoder: Decoder) -> Side:
     """A side that has nothing but its decoder."""
     nothing: Any = None
-    return Side(nothing, nothing, None, decoder)
+    return Side(nothing, DecodeRequest("digits", None, None, None, "_twg_"), None, decoder)
 
 
 def run(t: SourceTable, batch: RawBatch, key: Decoder | None = None) -> Rows:

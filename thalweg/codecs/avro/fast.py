@@ -10,7 +10,7 @@ import pyarrow as pa
 from thalweg.arrow.batch import BadRows, Decoded
 from thalweg.arrow.rows import BadValue
 from thalweg.arrow.schema_header import header_groups
-from thalweg.arrow.splice import spliced, taken
+from thalweg.arrow.splice import kept, pruned, spliced, taken
 from thalweg.codecs.avro import kernel_split
 from thalweg.codecs.avro.decoder import AvroDecoder
 from thalweg.codecs.avro.framing import from_header, header_name, header_values
@@ -40,6 +40,7 @@ class FastAvroDecoder(Decoder):
         """Without a registry of the reference: plain data, written by the table's own schema."""
         self._reference, self._request, self._registry = reference, request, reference.registry
         self._table: Table = reference.table
+        self._schema = kept(reference.schema, request.wanted)
         self._header = header_name(is_key=request.is_key)
         self._programs: dict[int | str, AvroProgram | None] = {}
         self._plain = self._compiled(self._table.reader) if self._registry is None and self._table.reader is not None else None
@@ -47,8 +48,8 @@ class FastAvroDecoder(Decoder):
 
     @property
     def schema(self) -> pa.Schema:
-        """The table's columns."""
-        return self._reference.schema
+        """The table's columns that somebody reads."""
+        return self._schema
 
     @property
     def notices(self) -> tuple[str, ...]:
@@ -77,7 +78,7 @@ class FastAvroDecoder(Decoder):
             self.slow += len(found.slow)
         rest = np.flatnonzero(left)
         if len(rest) or not parts:
-            parts.append((self._reference.decode(*taken(payloads, headers, rest)), rest))
+            parts.append((pruned(self._reference.decode(*taken(payloads, headers, rest)), self._schema), rest))
         return parts[0][0] if len(parts) == 1 and parts[0][1] is None else spliced(self.schema, parts)
 
     def _groups(self, payloads: pa.BinaryArray, headers: pa.ListArray | None) -> list[tuple[AvroProgram, npt.NDArray[np.intp], int]]:
@@ -131,11 +132,11 @@ class FastAvroDecoder(Decoder):
         try:
             program = compile_decoder(
                 writer, table.reader or writer, declared=table.schema, max_depth=options.max_depth, union=options.union,
-                missing_is_null=table.reader is None,
+                missing_is_null=table.reader is None, wanted=self._schema.names,
             )  # fmt: skip
         except (Unsupported, Incompatible, SchemaError):
             return None
-        return program if program.schema.equals(table.schema) else None
+        return program if program.schema.equals(self._schema) else None
 
 
 def warm_up() -> None:
