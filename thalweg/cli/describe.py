@@ -1,7 +1,8 @@
-"""``twg describe-schema``: the Arrow type of every field that an Avro schema, JSON Schema or Protobuf descriptor set gives."""
+"""``twg describe-schema``: the Arrow type of every field that an Avro schema or container, JSON Schema or Protobuf descriptor set gives."""
 
 from __future__ import annotations
 
+import io
 import json
 import sys
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from thalweg import registry
+from thalweg.arrow import container
 from thalweg.arrow.described import DescribedField, describe
 from thalweg.arrow.metadata import DEFAULT_PREFIX
 from thalweg.arrow.protobuf import DescriptorError, arrow_schema, messages
@@ -38,7 +40,7 @@ class _Found:
 def describe_schema(path: str, *, message: str | None = None, format: str = "text") -> int:  # noqa: A002 - the option's own name
     """Print every field's path, Arrow type and nullability; raises UserError for a file that is no schema."""
     data = _read(path)
-    text = _text(data)
+    text = _container(path, data) if data.startswith(container.MAGIC) else _text(data)
     try:
         spec = json.loads(text) if text is not None else None
     except (json.JSONDecodeError, RecursionError) as e:
@@ -55,10 +57,21 @@ def describe_schema(path: str, *, message: str | None = None, format: str = "tex
     return 0
 
 
+def _container(path: str, data: bytes) -> str:
+    """The schema in the header of an Avro container file."""
+    try:
+        return container.read_header(io.BytesIO(data)).schema
+    except container.ContainerFault as e:
+        raise UserError(f"the file's header cannot be read: {e.message} (byte {e.at})", where=path) from None
+
+
 def _read(path: str) -> bytes:
-    """The file, bounded in size."""
+    """The file, bounded in size; of an Avro container its beginning."""
     try:
         file = Path(path)
+        with file.open("rb") as opened:
+            if opened.read(len(container.MAGIC)) == container.MAGIC:
+                return container.MAGIC + opened.read(_MAX_BYTES)
         if file.stat().st_size > _MAX_BYTES:
             raise UserError(f"the file is larger than {_MAX_BYTES} bytes", where=path)
         return file.read_bytes()
@@ -77,7 +90,7 @@ def _text(data: bytes) -> str | None:
 
 def _is_avro(path: str, spec: Any) -> bool:  # noqa: ANN401 - any JSON
     """Whether a JSON document is an Avro schema: by its suffix, else by what it says."""
-    if path.endswith(".avsc") or not isinstance(spec, dict):
+    if path.endswith((".avsc", ".avro")) or not isinstance(spec, dict):
         return True
     kind = spec.get("type")
     return isinstance(kind, str) and (kind in _AVRO_KINDS - {"array"} or (kind == "array" and isinstance(spec.get("items"), str)))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from google.protobuf import descriptor_pb2, timestamp_pb2
 
+from tests.oracle.containers import header, write
 from thalweg import registry
 from thalweg.cli.describe import describe_schema
 from thalweg.cli.main import main
@@ -23,6 +24,16 @@ AVRO = {
     ],
 }  # fmt: skip
 JSON_SCHEMA = {"$schema": "https://json-schema.org/draft/2020-12/schema", "type": "object", "properties": {"u": {"type": "string", "format": "uuid"}}}
+
+
+def test_an_avro_container(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The schema in the header, however large the file is; a header that is none says where."""
+    file = write(tmp_path / "o.avro", header(AVRO, "deflate"), bytes(17 << 20))
+
+    assert describe_schema(str(file)) == 0
+    assert capsys.readouterr().out.startswith("avro shop.Order\nfield ")
+    with pytest.raises(UserError, match=r"the file's header cannot be read: the file ends inside a number \(byte 4\)"):
+        describe_schema(str(write(tmp_path / "p.avro", b"Obj\x01")))
 
 
 def test_an_avro_schema(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
