@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import struct
 import threading
 from typing import TYPE_CHECKING, Any
@@ -107,6 +108,25 @@ def test_a_table_of_files_has_its_own_format(lab: Lab) -> None:
         lab.build(table(options="'format' 'json'") + COPY)
     with pytest.raises(ScriptErrors, match="local folders, found s3"):
         lab.build(table("(id BIGINT)", location="s3://b/x") + COPY)
+    with pytest.raises(ScriptErrors, match="AVRO files have no key"):
+        lab.build(table("(id BIGINT)", "'key.format' 'raw', 'key.fields' 'id'") + COPY)
+    with pytest.raises(ScriptErrors, match="a table of AVRO files is bounded"):
+        lab.build(table("(id BIGINT)").replace("EXTERNAL", "UNBOUNDED EXTERNAL") + COPY)
+
+
+def test_names_of_files(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A URL, a name that is no UTF-8 or full of signs, a place in the current directory: each is read."""
+    write(lab.folder / "in" / "a b#?%41.avro", header(ORDER), orders(1))
+    write(lab.folder / "in" / os.fsdecode(b"b\xff.avro"), header(ORDER), orders(2), b"damage")
+    lab.run(table(location=(lab.folder / "in").as_uri(), options="'bad_data' 'dlq'") + COPY + "COPY dlq.t TO 'memory://{t}-dlq' STORED AS MEMORY;")
+    assert lab.column("out", "id") == [1, 2]
+    assert "b\\udcff.avro at byte" in lab.column("dlq", "_twg_error_message")[0]
+
+    elsewhere = lab.folder / "elsewhere"
+    write(elsewhere / "here" / "1.avro", header(ORDER), orders(3))
+    monkeypatch.chdir(elsewhere)
+    lab.run(table(location="here") + COPY.replace("-out", "-here"))
+    assert lab.column("here", "id") == [3]
 
 
 def damaged(folder: Path) -> None:

@@ -12,7 +12,7 @@ import zlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote_to_bytes, urlsplit
 
 import pyarrow as pa
 
@@ -79,10 +79,11 @@ class Block:
 def files_of(location: str, folder: str) -> list[Path]:
     """The files of a location, in the order of their names: a file, a pattern, or every ``*.avro`` below a folder; hidden ones are left out.
 
-    A relative location lies in ``folder``. Raises UserError for a place that is not there.
+    A relative location lies in ``folder``, or else in the current directory. Raises UserError for a place that is not there.
     """
-    text = unquote(urlsplit(location).path) if location.startswith("file://") else location
-    place = Path(folder) / Path(text).expanduser()
+    text = path_of(location)
+    wanted = Path(text).expanduser()
+    place = wanted if wanted.exists() and not (Path(folder) / wanted).exists() else Path(folder) / wanted
     if place.is_file():
         return [place.absolute()]
     if place.is_dir():
@@ -91,6 +92,16 @@ def files_of(location: str, folder: str) -> list[Path]:
     if glob.has_magic(text):
         return sorted(Path(p).absolute() for p in glob.glob(str(place), recursive=True) if Path(p).is_file())  # noqa: PTH207 - ** and absolute patterns
     raise UserError(f"{location}: no such file or folder", hint="an empty folder is an empty table")
+
+
+def path_of(location: str) -> str:
+    """The path of a location, which may be a ``file://`` URL."""
+    return os.fsdecode(unquote_to_bytes(urlsplit(location).path)) if location.startswith("file://") else location
+
+
+def shown(path: Path) -> str:
+    """A path for messages, whatever bytes its name has."""
+    return str(path).encode("utf-8", "backslashreplace").decode()
 
 
 def read_header(file: BinaryIO) -> Header:

@@ -54,6 +54,10 @@ def find_side(draft: Draft, table: CreateTable, source: SourcePlugin, *, is_key:
     """The codec that the source knows or the table's options name; None without one, which is an error for the value."""
     if source.format is not None and not is_key:
         return _own_format(draft, table, source.format)
+    if source.format is not None and any(option.key == "key.format" for option in table.options):
+        option = next(option for option in table.options if option.key == "key.format")
+        draft.fail(f"records of {table.stored_as.value} files have no key", option.start, len(option.key) + 2, "leave the option out")
+        return None
     keys = ("key.format",) if is_key else ("format", "value.format")
     found = [option for option in table.options if option.key in keys]
     place = (table.name.start, len(str(table.name)))
@@ -75,6 +79,9 @@ def find_side(draft: Draft, table: CreateTable, source: SourcePlugin, *, is_key:
 
 def _own_format(draft: Draft, table: CreateTable, name: str) -> Side | None:
     """The format that goes with a source; another one is refused."""
+    if table.unbounded:
+        draft.fail(f"a table of {table.stored_as.value} files is bounded", table.start, len("CREATE UNBOUNDED"), "leave out UNBOUNDED")
+        return None
     for option in table.options:
         if option.key in {"format", "value.format"} and option.value != name:
             message = f"{table.stored_as.value} has a format of its own, so '{option.key}' cannot be {option.value}"

@@ -64,7 +64,7 @@ class _Containers(SchemaRegistry):
                 header = container.read_header(file)
         except (OSError, ContainerFault) as e:
             place = f" at byte {e.at}" if isinstance(e, ContainerFault) else ""
-            self._faults.append(f"{path}{place}: {e.message if isinstance(e, ContainerFault) else e.strerror}")
+            self._faults.append(f"{container.shown(path)}{place}: {e.message if isinstance(e, ContainerFault) else e.strerror}")
             return None
         return RegisteredSchema(str(header.schema_id), "AVRO", header.schema)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from thalweg.arrow.container import path_of
 from thalweg.codecs.avro.decoder import AvroDecoder
 from thalweg.codecs.avro.encode import row_encoder
 from thalweg.codecs.avro.framing import SINGLE_OBJECT
@@ -24,7 +25,7 @@ def _registry(request: DecodeRequest) -> tuple[str, str] | None:
     """A registry by its URL; a path or ``file:`` URL is the static registry."""
     options = request.options
     if request.format == CONTAINER:
-        return "containers", request.topic or ""
+        return "containers", path_of(request.topic or "")
     if request.format in {"avro", SINGLE}:
         path = options.schema_folder if request.format == SINGLE else None
         path = path or (options.schema_file if options.schema is None else None)

@@ -27,7 +27,7 @@ _NEST: Final = 200
 def machine(node: Node) -> Callable[[bytes, int], Split]:
     """Splits blocks of one schema; a fault is told in the words of the reference."""
     program, table = _Compiler().program(node)
-    stack = np.zeros(op.BOTTOM + op.MAX_RECORDS * (1 + _NEST * op.LIST_FRAME), np.int64)
+    stack = np.zeros(op.BOTTOM + (op.MAX_RECORDS + 1) * (1 + _NEST * op.LIST_FRAME), np.int64)
     slow = reference(node)
 
     def split(block: bytes, count: int) -> Split:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
-from urllib.parse import unquote, urlsplit
 
 import numpy as np
 import pyarrow as pa
@@ -21,6 +19,7 @@ from thalweg.sources.avro.walk import Piece, Walk
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     from thalweg.ports.source import Budget, Listener, SourceContext
     from thalweg.sources.avro.options import AvroFileOptions
@@ -41,6 +40,7 @@ class AvroFiles(Source):
         self._next: dict[Partition, int] = {}
         self._done: set[Partition] = set()
         self._identities: dict[Partition, TopicIdentity] = {}
+        self._paths: dict[Partition, Path] = {}
         self._walk: tuple[Partition, Walk] | None = None
         self._rest: Piece | None = None
 
@@ -49,6 +49,7 @@ class AvroFiles(Source):
         paths = container.files_of(self._location, self._context.folder)
         for path in paths:
             partition = Partition(self._context.relation, path.as_uri(), 0)
+            self._paths[partition] = path
             self._identities[partition] = TopicIdentity("file", _identity(path))
         chosen = listener.assigned(dict.fromkeys(self._identities))
         self._next = {p: chosen[p] or 0 for p in self._identities}
@@ -138,7 +139,7 @@ class AvroFiles(Source):
         if self._context.blocks is None:
             raise SourceFailed("the table's format does not read blocks of Avro records", where=partition.topic)
         try:
-            return Walk(_path(partition), self._context.blocks, min(self._options.max_block_bytes, _MOST_BYTES))
+            return Walk(self._paths[partition], self._context.blocks, min(self._options.max_block_bytes, _MOST_BYTES))
         except OSError as e:
             raise SourceFailed(f"the file cannot be read: {e.strerror}", where=partition.topic) from e
 
@@ -194,8 +195,3 @@ def _identity(path: Path) -> str:
             return f"{path.as_uri()}#{container.read_header(file).sync.hex()}"
     except (OSError, ContainerFault):
         return path.as_uri()
-
-
-def _path(partition: Partition) -> Path:
-    """The file of a partition."""
-    return Path(unquote(urlsplit(partition.topic).path))

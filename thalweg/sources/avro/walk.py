@@ -154,7 +154,7 @@ class Walk:
 
     def _where(self, at: int) -> str:
         """The place for a message."""
-        return f"{self.path} at byte {at}"
+        return f"{container.shown(self.path)} at byte {at}"
 
 
 def _numbers(block: Block) -> int:
