@@ -7,10 +7,12 @@ from random import Random
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
+import pytest
 from google.protobuf import message_factory
 from google.protobuf.message import DecodeError
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numba import config
 
 from tests.oracle.protobuf import Watching, normal, plain_rows, reference, state_of, table
 from tests.oracle.protobuf_schemas import payloads, schema
@@ -102,6 +104,7 @@ def test_skipping_is_as_strict(seed: int) -> None:
     same(compile_decoder(of, wanted=names), of, [*good, *bad, *good], names)
 
 
+@pytest.mark.skipif(bool(config.DISABLE_JIT), reason="takes minutes uncompiled; the compiled run shows it")
 @settings(max_examples=max(EXAMPLES // 10, 10), deadline=None)
 @given(st.integers(0, 2**48))
 def test_many_rows_grow_the_arena(seed: int) -> None:
