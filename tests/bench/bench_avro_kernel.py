@@ -80,7 +80,7 @@ def bench(title: str, schema: dict[str, Any], row: Callable[[int], dict[str, Any
 
 def main() -> None:
     """Both shapes."""
-    rows = int(sys.argv[1]) if len(sys.argv) > 1 else 50_000
+    rows = int(sys.argv[1]) if len(sys.argv) > 1 else 100_000
     bench("Order of 17 columns", ORDER, order, rows)
     bench("Record of 128 fields", WIDE, wide, max(rows // 5, 1000))
 
