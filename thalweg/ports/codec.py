@@ -50,6 +50,11 @@ class Decoder(ABC):
         """
 
     @property
+    def name(self) -> str:
+        """Full name of the record or message that gives the columns; empty where there is none."""
+        return ""
+
+    @property
     def notices(self) -> tuple[str, ...]:
         """What lies deeper than ``decode.max_depth`` and will become JSON text, one line each; for the start log."""
         return ()

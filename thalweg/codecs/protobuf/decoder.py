@@ -49,6 +49,11 @@ class ProtobufDecoder(Decoder):
         return self.table.schema
 
     @property
+    def name(self) -> str:
+        """The message."""
+        return self.table.form.name
+
+    @property
     def notices(self) -> tuple[str, ...]:
         """The messages that lie too deep."""
         return self.table.cuts

@@ -51,6 +51,11 @@ class FastProtobufDecoder(Decoder):
         return self._reference.schema
 
     @property
+    def name(self) -> str:
+        """The message."""
+        return self._reference.name
+
+    @property
     def notices(self) -> tuple[str, ...]:
         """What lies too deep."""
         return self._reference.notices

@@ -67,8 +67,8 @@ class Unfolding:
     """How a message unfolds into columns; collects what was cut."""
 
     max_depth: int = 24
-    enum: str = "name"
-    """``name`` or ``number``."""
+    enum: str = "string"
+    """``string`` or ``number``."""
     unit: str = "us"
     """Of timestamps and durations."""
     defaults: bool = False
