@@ -227,6 +227,59 @@ def test_what_is_wrong_is_said_at_the_start(lab: Lab, options: str, said: str) -
         lab.build(SQL % (options, "latest-offset"))
 
 
+def test_flattened_with_bytes_as_they_are(lab: Lab, tmp_path: Path) -> None:
+    """Nested messages, lists and maps become flat columns in SQL; bytes stay bytes all the way (PRO-06, PRO-10, PRO-11, DEC-07, DEC-15)."""
+    (tmp_path / "a.proto").write_text(
+        'syntax = "proto3"; message A { In in = 1; repeated In many = 2; map<int64, bytes> raw = 3; } message In { bytes data = 1; int32 n = 2; }'
+    )
+    hard = b"\x00\xff\x80"
+    lab.fill(b"\x0a\x05\x0a\x03" + hard + b"\x12\x05\x0a\x03" + hard + b"\x12\x02\x10\x07" + b"\x1a\x07\x08\x05\x12\x03" + hard, b"")
+    lab.run_compiled("""
+    SET 'pipeline.name' = '{t}';
+    CREATE EXTERNAL TABLE a STORED AS MEMORY LOCATION 'memory://{t}-orders'
+    OPTIONS ('format' 'protobuf', 'protobuf.descriptor' 'a.proto', 'protobuf.message' 'A', 'scan.bounded.mode' 'latest-offset');
+    CREATE VIEW flat AS SELECT "in"['data'] AS data, "in"['n'] AS n, raw[5] AS five FROM a;
+    CREATE VIEW items AS SELECT item['data'] AS data, item['n'] AS n FROM (SELECT unnest(many) AS item FROM a);
+    COPY flat TO 'memory://{t}-flat' STORED AS MEMORY;
+    COPY items TO 'memory://{t}-items' STORED AS MEMORY;
+    """)
+
+    assert [(row["data"], row["n"]) for row in lab.rows("flat")] == [(hard, 0), (None, None)]
+    assert [(row["data"], row["n"]) for row in lab.rows("items")] == [(hard, 0), (b"", 7)]
+    assert lab.column("flat", "five") in ([hard, None], [[hard], []])
+
+
+@pytest.mark.parametrize(
+    ("columns", "said"),
+    [
+        ('("to" STRING)', "declared as string, but the field is message"), ("(lines STRING)", "declared as string, but the field is repeated"),
+        ("(id INT)", "declared as int32, but the field is int64"), ("(lost INT)", "has no such field"), ("(state BOOLEAN)", "the field is an enum"),
+    ],
+)  # fmt: skip
+def test_a_column_that_cannot_hold_its_field(lab: Lab, registry: TestRegistry, columns: str, said: str) -> None:
+    """A message into a STRING column, or anything that could lose something, is refused before records move (DEC-01, DEC-06, DEC-23)."""
+    sql = SQL.replace("TABLE orders STORED", f"TABLE orders {columns} STORED")
+    with pytest.raises(ScriptErrors, match=said):
+        lab.build(sql % (from_registry(registry), "latest-offset"))
+
+
+def test_declared_enums_and_numbers(lab: Lab, registry: TestRegistry) -> None:
+    """Enums as text, dictionary or number, times in other units, messages as JSON text, integers wider (PRO-12, DEC-08)."""
+    one = registry.find("/subjects/orders-value/versions/1")[1]["id"]
+    lab.fill(*(framed(one, written(values)) for values in PAYLOADS))
+    columns = '(state INT, "to" JSON, at TIMESTAMP_LTZ(3), id DECIMAL(20, 0), tags JSON)'
+    lab.run_compiled(SQL.replace("TABLE orders STORED", f"TABLE orders {columns} STORED") % (from_registry(registry), "latest-offset"))
+    rows, dead = shown(lab)
+
+    assert dead == []
+    assert [row["state"] for row in rows] == [1, 0, 0, 7]
+    assert [row["to"] for row in rows] == ['{"city":"Kiel","zip":0}', None, None, "{}"]
+    assert rows[1]["at"] == dt.datetime(2024, 2, 29, 12, tzinfo=dt.UTC)
+    assert [int(row["id"]) for row in rows] == [1, 2, 0, -(2**63)]
+    assert rows[0]["tags"] == '{"x":0.5}'
+    assert sum(e.counts.get("finer", 0) for e in lab.seen.of(DecodeCounts)) == 1
+
+
 def test_native_access_to_text_fails_before_the_first_record(lab: Lab, registry: TestRegistry) -> None:
     """A field of what decodes to JSON text is refused when the file is planned, with the column's type (DEC-05, DEC-23)."""
     sql = SQL.replace("COPY orders TO", "CREATE VIEW bad AS SELECT \"to\"['city'] AS c FROM orders; COPY bad TO")
