@@ -54,7 +54,7 @@ def test_reference_equals_runtime(seed: int) -> None:
 
 
 @settings(max_examples=EXAMPLES, deadline=None)
-@given(st.integers(0, 2**48), st.integers(1, 4), st.sampled_from(["name", "number"]), st.sampled_from(["us", "ns"]), st.booleans())
+@given(st.integers(0, 2**48), st.integers(1, 4), st.sampled_from(["string", "number"]), st.sampled_from(["us", "ns"]), st.booleans())
 def test_kernel_equals_reference(seed: int, depth: int, enum: str, unit: str, defaults: bool) -> None:  # noqa: FBT001 - drawn
     """Whatever a message holds, the kernel reads what the reference decoder reads, damage included (PB-01 to PB-23, PRO-12, PRO-16)."""
     random = Random(seed)

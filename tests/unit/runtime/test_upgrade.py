@@ -75,6 +75,24 @@ def test_the_kernel_takes_over_with_the_same_results(monkeypatch: pytest.MonkeyP
     assert [n.code for n in notices] == ["decode.kernel"]
 
 
+def test_protobuf_too(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The same for a message from a ``.proto`` file; the kernel's compiler is asked for no more than ``twg warmup`` makes."""
+    (tmp_path / "a.proto").write_text('syntax = "proto3"; message A { int64 a = 1; string s = 2; repeated A in = 3; }')
+    plugin, known = registry.load("codecs", "protobuf"), registry.load("registries", "descriptors").make(str(tmp_path / "a.proto"), {})
+    found, _ = options.read(plugin.options, {"protobuf.descriptor": "a.proto", "decode.max_depth": "2"})
+    request = DecodeRequest("protobuf", None, found, "t", "_twg_")
+    made = Side(plugin, request, known, plugin.decoder(request, known))
+    table, notices = run(made, monkeypatch)
+    payloads = pa.array([b"\x08\x01", b"\x08", b"\x12\x01\xff", b"\x1a\x02\x08\x07", b""], pa.binary())
+    (fast,) = table.used
+    decoded, wanted = fast.decode(payloads, None), made.reference.decode(payloads, None)
+
+    assert decoded.batch.equals(wanted.batch)
+    assert decoded.rows.equals(wanted.rows)
+    assert decoded.bad == wanted.bad
+    assert [n.code for n in notices] == ["decode.kernel"]
+
+
 def test_whatever_goes_wrong_the_reference_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     """A decoder that cannot be made costs a line in the log."""
     table, notices = run(json_side(fast="thalweg.codecs.json.fast:nothing"), monkeypatch)

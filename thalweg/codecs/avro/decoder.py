@@ -48,6 +48,11 @@ class AvroDecoder(Decoder):
         return self._table
 
     @property
+    def name(self) -> str:
+        """The record, or another named type at the schema's root."""
+        return self._table.reader.name if self._table.reader is not None else ""
+
+    @property
     def notices(self) -> tuple[str, ...]:
         """The records that lie too deep."""
         return self._table.cuts
