@@ -7,16 +7,16 @@ import time
 from typing import TYPE_CHECKING
 
 from thalweg import registry
-from thalweg.runtime.upgrade import warm_up
+from thalweg.runtime.upgrade import RECORD_IDS, warm_up
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
 def warmup(formats: Sequence[str]) -> int:
-    """Compile the kernels of these formats, of all where none is named; what is in the cache already is only loaded."""
-    for name in formats or registry.names("codecs"):
-        path = registry.load("codecs", name).fast
+    """Compile the kernels of these formats (and ``record-ids``), of all where none is named; what is in the cache already is only loaded."""
+    for name in formats or [*registry.names("codecs"), RECORD_IDS[0]]:
+        path = RECORD_IDS[1] if name == RECORD_IDS[0] else registry.load("codecs", name).fast
         if path is None:
             continue
         began = time.perf_counter()

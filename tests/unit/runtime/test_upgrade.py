@@ -10,11 +10,14 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from thalweg import registry
+from thalweg.arrow.batch import RawBatch
+from thalweg.arrow.record_id import record_ids
 from thalweg.model import options
 from thalweg.model.events import Notice
 from thalweg.ports.codec import DecodeRequest
 from thalweg.runtime import upgrade
 from thalweg.runtime.decode import Side
+from thalweg.runtime.lineage import RecordIds
 from thalweg.runtime.upgrade import Upgrade, marker, warm, warm_up
 from thalweg.testing.fakes import RecordingObserver
 
@@ -133,6 +136,23 @@ def test_stopping_ends_the_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not made._thread.is_alive()
     assert seen.of(Notice) == []
     assert threading.active_count() < 50
+
+
+def test_record_ids_change_over_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a lane shows ids their kernel takes over after the decoders, with the same ids; a kernel that cannot be had costs a line."""
+    raw = RawBatch(pa.record_batch({"payload": pa.array([b"a", None], pa.binary())}), (), 1)
+    monkeypatch.setattr(upgrade, "warm", lambda _path: True)
+    ids, seen = RecordIds(), RecordingObserver()
+    before = ids(raw, "c")
+    for path, code in ((upgrade.RECORD_IDS[1], None), ("thalweg.arrow.record_id_kernel:nothing", "decode.reference")):
+        monkeypatch.setattr(upgrade, "RECORD_IDS", ("record-ids", path))
+        made = Upgrade([Table(json_side(fast=None))], seen, ids)  # type: ignore[list-item]
+        made.start()
+        made._thread.join(110)
+        made.stop()
+        assert [n.code for n in seen.of(Notice)] == ([code] if code else [])
+        assert ids._make is not record_ids
+        assert ids(raw, "c").equals(before)
 
 
 def test_warming_leaves_a_mark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
