@@ -33,11 +33,14 @@ class Upgrade:
     def __init__(self, decodings: Sequence[Decoding], observer: Observer) -> None:
         """Nothing is started yet."""
         self._decodings, self._observer, self._stopping = decodings, observer, threading.Event()
+        self._loaded = threading.Event()
         self._thread = threading.Thread(target=self._run, name="kernels", daemon=True)
 
     def start(self) -> None:
         """Begin; the decodings change between two of their batches, whenever their kernels are ready."""
         if any(side.codec.fast for decoding in self._decodings for side in decoding.sides):
+            for decoding in self._decodings if self._all_warm() else ():
+                decoding.soon = self._loaded
             self._thread.start()
 
     def stop(self) -> None:
@@ -46,9 +49,20 @@ class Upgrade:
         if self._thread.is_alive():
             self._thread.join(5)
 
+    def _all_warm(self) -> bool:
+        """Whether there is nothing to compile."""
+        return all(warm(side.codec.fast) for d in self._decodings for side in d.sides if side.codec.fast)
+
     def _run(self) -> None:
+        """Make the decoders; however that ends, nobody waits for them any longer."""
+        try:
+            self._upgrade()
+        finally:
+            self._loaded.set()
+
+    def _upgrade(self) -> None:
         """Every side of every table, one after the other."""
-        if not all(warm(side.codec.fast) for d in self._decodings for side in d.sides if side.codec.fast) and self._stopping.wait(_BEGIN_SECONDS):
+        if not self._all_warm() and self._stopping.wait(_BEGIN_SECONDS):
             return
         for decoding in self._decodings:
             for side in decoding.sides:
