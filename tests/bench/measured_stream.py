@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import psutil
+import pyarrow as pa
 from figures import peak_mib
 
 from thalweg.cli.main import run
@@ -49,7 +50,8 @@ def measure() -> None:
     totals: dict[str, float] = {}
     for name, seconds in by_thread.values():
         totals[name] = totals.get(name, 0) + seconds
-    Path(os.environ["MEASURED"]).write_text(json.dumps({"first": first, "commits": commits, "threads": totals, "peak": peak_mib()}))
+    found = {"first": first, "commits": commits, "threads": totals, "peak": peak_mib(), "arrow": pa.default_memory_pool().max_memory() / (1 << 20)}
+    Path(os.environ["MEASURED"]).write_text(json.dumps(found))
 
 
 def watch() -> None:

@@ -84,6 +84,7 @@ def report(found: dict[str, Any], records: int) -> float:
     if middle is not commits[-1]:
         show("twg stream, second half", (records - middle[1]) / (commits[-1][0] - middle[0]), "records/s")
     show("peak memory", found["peak"], "MiB")
+    show("peak memory of Arrow's pool", found["arrow"], "MiB")
     show("files", found["files"] / records, "bytes/record")
     for name, seconds in sorted(found["threads"].items(), key=lambda item: -item[1]):
         if seconds > records / 1e8:
