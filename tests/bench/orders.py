@@ -14,7 +14,6 @@ from confluent_kafka.admin import AdminClient, NewTopic
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-PARTITIONS: Final = 4
 _CHUNK: Final = 2_000
 _STATUS: Final = ("paid", "new", "shipped", "cancelled", "paid", "paid", "shipped", "new", "paid", "shipped")
 _AVRO: Final[dict[str, Any]] = {"type": "record", "name": "Order", "fields": [
@@ -57,16 +56,16 @@ def values(form: str) -> Callable[[int], bytes]:
     return _json_orders() if form == "json" else _avro_orders()
 
 
-def seed(servers: str, topic: str, form: str, records: int) -> None:
+def seed(servers: str, topic: str, form: str, records: int, partitions: int) -> None:
     """Make the topic anew where it has fewer records than these, and fill it; batches change partitions."""
     admin = AdminClient({"bootstrap.servers": servers})
     if topic in admin.list_topics(timeout=10).topics:
-        if held(servers, topic) >= records:
+        if held(servers, topic, partitions) >= records:
             return
         admin.delete_topics([topic])[topic].result(30)
         while topic in admin.list_topics(timeout=10).topics:
             pass
-    admin.create_topics([NewTopic(topic, PARTITIONS, 1)])[topic].result(30)
+    admin.create_topics([NewTopic(topic, partitions, 1)])[topic].result(30)
     order = values(form)
     producer = Producer({
         "bootstrap.servers": servers, "linger.ms": 50, "batch.size": 1_000_000, "acks": 1, "queue.buffering.max.messages": 500_000, "log_level": 0,
@@ -75,16 +74,16 @@ def seed(servers: str, topic: str, form: str, records: int) -> None:
         while len(producer) > 400_000:
             producer.poll(0.05)
         chunk = [{"value": order(n)} for n in range(start, min(start + _CHUNK, records))]
-        producer.produce_batch(topic, chunk, partition=start // _CHUNK % PARTITIONS)
+        producer.produce_batch(topic, chunk, partition=start // _CHUNK % partitions)
         producer.poll(0)
-    if producer.flush(300) or held(servers, topic) < records:
+    if producer.flush(300) or held(servers, topic, partitions) < records:
         raise RuntimeError("the topic could not be filled")
 
 
-def held(servers: str, topic: str) -> int:
+def held(servers: str, topic: str, partitions: int) -> int:
     """Offsets in a topic."""
     consumer = Consumer({"bootstrap.servers": servers, "group.id": "bench", "log_level": 0})
-    found = sum(consumer.get_watermark_offsets(TopicPartition(topic, i), timeout=10)[1] for i in range(PARTITIONS))
+    found = sum(consumer.get_watermark_offsets(TopicPartition(topic, i), timeout=10)[1] for i in range(partitions))
     consumer.close()
     return found
 

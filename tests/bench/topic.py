@@ -44,11 +44,11 @@ def broker(servers: str | None) -> Iterator[str]:
             server.kill()
 
 
-def stream(servers: str, topic: str, form: str, records: int, given: list[str]) -> dict[str, Any]:
+def stream(servers: str, topic: str, form: str, records: int, partitions: int, given: list[str]) -> dict[str, Any]:
     """One bounded run of ``twg stream``; what its process measured."""
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder)
-        ends = ";".join(f"partition:{i},offset:{records // orders.PARTITIONS}" for i in range(orders.PARTITIONS))
+        ends = ";".join(f"partition:{i},offset:{records // partitions}" for i in range(partitions))
         options = f"'scan.bounded.mode' 'specific-offsets', 'scan.bounded.specific-offsets' '{ends}', 'properties.group.id' 'bench-{time.time_ns()}'"
         options += "".join(f", '{key}' '{value}'" for key, _, value in (pair.partition("=") for pair in given))
         (out / "bench.sql").write_text(orders.script(form, servers=servers, topic=topic, options=options, out=folder), encoding="utf-8")
@@ -59,13 +59,13 @@ def stream(servers: str, topic: str, form: str, records: int, given: list[str]) 
         return found
 
 
-def consume(servers: str, topic: str, records: int) -> tuple[float, float]:
+def consume(servers: str, topic: str, records: int, partitions: int) -> tuple[float, float]:
     """Seconds, and processor seconds of the process, that ``Consumer.consume`` needs for as many records, doing nothing with them."""
     consumer = Consumer({
         "bootstrap.servers": servers, "group.id": "bench", "enable.auto.commit": False, "fetch.queue.backoff.ms": 5, "log_level": 0,
         "queued.min.messages": 1_000_000, "queued.max.messages.kbytes": 65_536, "fetch.message.max.bytes": 4_000_000, "check.crcs": False,
     })  # fmt: skip
-    consumer.assign([TopicPartition(topic, i, 0) for i in range(orders.PARTITIONS)])
+    consumer.assign([TopicPartition(topic, i, 0) for i in range(partitions)])
     rows = len(consumer.consume(1, 30))
     began, cpu = time.perf_counter(), time.process_time()
     while rows < records:
@@ -98,15 +98,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--servers")
     parser.add_argument("--records", type=int, default=10_000_000)
+    parser.add_argument("--partitions", type=int, default=4)
     parser.add_argument("--format", choices=sorted(orders.SCRIPTS), default="json")
     parser.add_argument("--option", action="append", default=[], metavar="KEY=VALUE", help="an option of the source table")
     given = parser.parse_args()
-    topic = f"bench.orders.{given.format}"
+    topic = f"bench.orders.{given.format}.{given.partitions}"
     with broker(given.servers) as servers:
-        orders.seed(servers, topic, given.format, given.records)
+        orders.seed(servers, topic, given.format, given.records, given.partitions)
         head(f"Topic to two Parquet tables, {given.records:,} {given.format} orders")
-        rate = report(stream(servers, topic, given.format, given.records, given.option), given.records)
-        seconds, cpu = consume(servers, topic, given.records)
+        rate = report(stream(servers, topic, given.format, given.records, given.partitions, given.option), given.records)
+        seconds, cpu = consume(servers, topic, given.records, given.partitions)
         show("Consumer.consume alone, tuned", given.records / seconds, "records/s")
         show("Consumer.consume alone, processor", cpu / given.records * 1e6, "us/record")
         show("twg stream / Consumer.consume", rate * seconds / given.records, "times")

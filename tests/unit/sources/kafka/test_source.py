@@ -208,6 +208,17 @@ def test_a_seek_right_after_the_assignment(brokers: Brokers) -> None:
     assert reading.values() == [b"15", b"16", b"17", b"18", b"19"]
 
 
+@pytest.mark.parametrize(("given", "kbytes"), [({}, "1638"), ({"properties.queued.max.messages.kbytes": "99"}, "99"), ({"reader": "consume"}, "32768")])
+def test_many_partitions_get_small_queues(brokers: Brokers, given: dict[str, str], kbytes: str) -> None:
+    """The client is made again once the partitions are counted, with nothing lost (CNX-07)."""
+    topic = brokers.topic([b"1", b"2"], partitions=20)
+    reading = brokers.open(topic, given)
+    reading.until_rows(2)
+
+    assert reading.source._conf["queued.max.messages.kbytes"] == kbytes
+    assert reading.values() == [b"1", b"2"]
+
+
 def test_two_sources_of_one_process_do_not_share_positions(brokers: Brokers) -> None:
     """Two tables over one topic in one group get half the partitions each, as Kafka has it."""
     topic = brokers.topic(partitions=2)
