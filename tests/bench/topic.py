@@ -44,7 +44,7 @@ def broker(servers: str | None) -> Iterator[str]:
             server.kill()
 
 
-def stream(servers: str, topic: str, form: str, records: int, partitions: int, given: list[str]) -> dict[str, Any]:
+def stream(servers: str, topic: str, form: str, records: int, partitions: int, given: list[str], settings: list[str]) -> dict[str, Any]:
     """One bounded run of ``twg stream``; what its process measured."""
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder)
@@ -53,7 +53,7 @@ def stream(servers: str, topic: str, form: str, records: int, partitions: int, g
         options += "".join(f", '{key}' '{value}'" for key, _, value in (pair.partition("=") for pair in given))
         (out / "bench.sql").write_text(orders.script(form, servers=servers, topic=topic, options=options, out=folder), encoding="utf-8")
         env = {**os.environ, "MEASURED": str(out / "measured.json"), "PYTHONPATH": str(CHILD.parents[2])}
-        subprocess.run([sys.executable, str(CHILD), "stream", str(out / "bench.sql")], env=env, check=True)
+        subprocess.run([sys.executable, str(CHILD), "stream", str(out / "bench.sql"), *(word for pair in settings for word in ("--set", pair))], env=env, check=True)
         found: dict[str, Any] = json.loads((out / "measured.json").read_text())
         found["files"] = sum(f.stat().st_size for f in out.rglob("*.parquet"))
         return found
@@ -100,13 +100,14 @@ def main() -> None:
     parser.add_argument("--records", type=int, default=10_000_000)
     parser.add_argument("--partitions", type=int, default=4)
     parser.add_argument("--format", choices=sorted(orders.SCRIPTS), default="json")
+    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a setting of the run")
     parser.add_argument("--option", action="append", default=[], metavar="KEY=VALUE", help="an option of the source table")
     given = parser.parse_args()
     topic = f"bench.orders.{given.format}.{given.partitions}"
     with broker(given.servers) as servers:
         orders.seed(servers, topic, given.format, given.records, given.partitions)
         head(f"Topic to two Parquet tables, {given.records:,} {given.format} orders")
-        rate = report(stream(servers, topic, given.format, given.records, given.partitions, given.option), given.records)
+        rate = report(stream(servers, topic, given.format, given.records, given.partitions, given.option, given.set), given.records)
         seconds, cpu = consume(servers, topic, given.records, given.partitions)
         show("Consumer.consume alone, tuned", given.records / seconds, "records/s")
         show("Consumer.consume alone, processor", cpu / given.records * 1e6, "us/record")
