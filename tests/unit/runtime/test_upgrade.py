@@ -38,6 +38,7 @@ class Table:
         """One side."""
         self.sides = (side,)
         self.used: list[Any] = []
+        self.soon: threading.Event | None = None
 
     def use(self, _side: Side, decoder: Any) -> None:  # noqa: ANN401 - a Decoder
         """Noted."""
@@ -163,3 +164,14 @@ def test_warming_leaves_a_mark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     warm_up("some.module:make")
     assert warm("some.module:make")
     assert marker("some.module:make").parent == tmp_path / "k"
+
+
+def test_a_large_batch_waits_for_decoders_that_only_have_to_be_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With everything in the cache, the run tells its tables what to wait for, and tells them when it is there; else it does not."""
+    loaded, _ = run(json_side(), monkeypatch)
+    monkeypatch.setattr(Upgrade, "_warmed", lambda *_: False)
+    compiled, _ = run(json_side(), monkeypatch, is_warm=False)
+
+    assert loaded.soon is not None
+    assert loaded.soon.is_set()
+    assert compiled.soon is None
