@@ -20,6 +20,7 @@ from thalweg.runtime.dag import Dag
 from thalweg.runtime.decode import Decoding, Side
 from thalweg.runtime.epoch import Branch, Epochs, SourceFlow
 from thalweg.runtime.lanes import Lane, LaneEvents, TokenT
+from thalweg.runtime.lineage import RecordIds
 from thalweg.runtime.loop import Failure, Machine, Pipeline
 from thalweg.runtime.queues import ByteQueue
 from thalweg.runtime.reader import Reader
@@ -184,8 +185,10 @@ class _Wiring:
             readers.append(Reader(table.name, source, committer, [b.lane for b in mine], work, ledger, rewinder, settings, clock, observer))
             dag = Dag(plan, table.name, session, observer, isolating=table.sql_on_error == "dlq")
             flows[table.name] = SourceFlow(table, self.decoding(table), dag, mine, committer.records, self._identity)
-        epochs = Epochs(flows, settings, ledger, clock, observer, failure.stopping)
-        upgrade = Upgrade([flow.decoding for flow in flows.values()], observer) if settings.kernels else None
+        ids = RecordIds()
+        epochs = Epochs(flows, settings, ledger, clock, observer, failure.stopping, ids)
+        shown = ids if any(_shows_ids(flow, settings.metadata_prefix) for flow in flows.values()) else None
+        upgrade = Upgrade([flow.decoding for flow in flows.values()], observer, shown) if settings.kernels else None
         machine = Machine(settings.name, readers, rewinder.lanes, epochs, work, ledger, failure, upgrade, self._facts(), settings.drain_deadline_ns)
         return Pipeline(machine, clock, observer)
 
@@ -225,8 +228,6 @@ class _Wiring:
         facts = {"pipeline": plan.settings.name}
         for table in plan.sources:
             facts[f"source {table.name}"] = f"{table.kind} {table.plugin.describe_start(table.location, table.options)}".strip()
-            if table.schema is not None:
-                facts[f"schema {table.name}"] = ", ".join(f"{f.name} {f.type}" for f in table.schema)
             wanted = table.value.request.wanted
             if wanted is not None and table.schema is not None:
                 read = [name for name in table.schema.names if name in wanted]
@@ -234,3 +235,10 @@ class _Wiring:
         for lane in plan.lanes:
             facts[f"sink {lane.name}"] = f"{lane.kind} {lane.guarantee.value}" + (", gates the source" if lane.gates else "")
         return facts
+
+
+def _shows_ids(flow: SourceFlow, prefix: str) -> bool:
+    """Whether an epoch of this source needs record ids: a raw or dead-letter lane is read, or a sink has the column."""
+    read = flow.dag.reads | {b.plan.relation for b in flow.branches}
+    shown = any(b.plan.schema is not None and f"{prefix}record_id" in b.plan.schema.names for b in flow.branches)
+    return shown or any(name.startswith(("raw.", "dlq.")) for name in read)

@@ -146,13 +146,27 @@ def avro(folder: Path) -> tuple[str, list[bytes]]:
     return "'format' 'avro', 'avro.schema-file' 'o.avsc'", [*good, b"\x02\x02\x02\xff\x00\x00", b"\x02\x00\x06\x00", b"\x02\x00\x00\x02", b"", good[0] + b"\x00"] * 3
 
 
+PROTO = """
+syntax = "proto3";
+message O { int64 id = 1; optional string note = 2; oneof u { int32 n = 3; string s = 4; } map<string, double> m = 5; }
+"""
+
+
+def protobuf(folder: Path) -> tuple[str, list[bytes]]:
+    """Options, and messages with faults in every field, and some for the exact path."""
+    (folder / "o.proto").write_text(PROTO)
+    good = [bytes.fromhex(h) for h in ("0801120161", "08022a0c0a016111000000000000f03f", "", "08011802220162")]
+    bad = [bytes.fromhex(h) for h in ("0801 1201ff", "08 ff", "2a03 0a01ff", "22 05 61", "1201ff", "0b")]
+    return "'format' 'protobuf', 'protobuf.descriptor' 'o.proto', 'protobuf.message' 'O'", [*good, *bad] * 2
+
+
 def documents(_folder: Path) -> tuple[str, list[bytes]]:
     """Options, and documents with faults in every field."""
     rows = [{"id": 1, "note": "x", "u": 5, "m": {"a": 1}}, {"id": "x"}, {"note": 5}, {"u": {}}, {"m": {"a": "b"}}, {}]
     return "'format' 'json'", [json.dumps(row).encode() for row in rows] + [b"{", b'{"id":1,"id":2}']
 
 
-@pytest.mark.parametrize("kind", [avro, documents])
+@pytest.mark.parametrize("kind", [avro, protobuf, documents])
 @pytest.mark.parametrize("columns", ["id", "note", "id, m", "1 AS one"])
 def test_compiled_decoders_leave_columns_out(lab: Lab, kind: Any, columns: str) -> None:  # noqa: ANN401 - one of two functions
     """With kernels, too, the columns that are read and every verdict are those of the reference with all columns."""

@@ -72,19 +72,34 @@ class Decoder(ABC):
         """
 
     @property
+    def name(self) -> str:
+        """Full name of the record or message that gives the columns; empty where there is none."""
+        return ""
+
+    @property
     def blocks(self) -> BlockSplitter | None:
         """Finds records in blocks of this format; None where each payload comes by itself."""
         return None
 
     @property
     def notices(self) -> tuple[str, ...]:
-        """What the schema will cost its user, one line each, such as parts cut at ``decode.max_depth``; for the start log."""
+        """What lies deeper than ``decode.max_depth`` and will become JSON text, one line each; for the start log."""
+        return ()
+
+    @property
+    def coarse(self) -> tuple[str, ...]:
+        """The columns whose unit cannot hold all digits that the wire can, dotted; for the start log."""
         return ()
 
     @property
     def fallbacks(self) -> Mapping[str, int]:
         """How often each type has been written as JSON text because it lies too deep, since the decoder was made."""
         return {}
+
+    @property
+    def finer(self) -> int:
+        """How many timestamps and durations had digits finer than their columns' units, which were cut off, since the decoder was made."""
+        return 0
 
     @property
     def slow_rows(self) -> Mapping[str, int]:

@@ -162,6 +162,8 @@ class SourcePlugin:
     query_file: Callable[[str, Any], str | None] = lambda _location, _options: None
     """``query_file(location, options)``: the ``.sql`` file (relative to ``SourceContext.folder``) whose one SELECT fills the topic; its rows,
     encoded in the table's format, are given to ``fill`` before ``open``. None: there is nothing to run."""
+    warm_up: str | None = None
+    """``module:function`` that compiles the source's own loops into the cache, or loads them; None: it has none."""
     fill: Callable[[Source, Iterable[bytes]], int] | None = None
     """``fill(source, records)``: put records into the topic of a source that was made and not yet opened; returns how many. Raises
     SourceFailed where they do not fit. None: the source cannot be filled."""

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 from thalweg.arrow.batch import BadRows
 from thalweg.errors import DecodeFailed, PipelineError, SchemaUnavailable
 from thalweg.model.clock import MILLISECOND_NS, SECOND_NS
-from thalweg.model.events import BadRecords, EpochDone, Notice, RecordsDropped
+from thalweg.model.events import BadRecords, DecodeCounts, EpochDone, Notice, RecordsDropped
 from thalweg.ports.sink import Delivery
 from thalweg.runtime import acks
-from thalweg.runtime.lineage import Records
+from thalweg.runtime.lineage import RecordIds, Records
 from thalweg.runtime.replay import cut
 
 if TYPE_CHECKING:
@@ -60,13 +60,15 @@ class Epochs:
 
     def __init__(
         self, flows: Mapping[str, SourceFlow], settings: PipelineSettings, ledger: acks.Ledger, clock: Clock, observer: Observer,
-        stopping: threading.Event,
+        stopping: threading.Event, ids: RecordIds | None = None,
     ) -> None:
-        """``stopping`` ends a wait for a registry that does not answer."""
+        """``stopping`` ends a wait for a registry that does not answer; ``ids`` makes the record ids."""
         self._flows, self._settings, self._ledger = flows, settings, ledger
         self._clock, self._observer, self._stopping = clock, observer, stopping
+        self._ids = ids or RecordIds()
         self._number = 0
         self._last: str | None = None
+        self._cut: set[tuple[str, str]] = set()
         for flow in flows.values():
             flow.dag.clear()
 
@@ -88,23 +90,21 @@ class Epochs:
             self._observer.on(EpochDone(source, self._number, piece.raw.rows, time.perf_counter() - began))
 
     def announce(self) -> None:
-        """Say before the first record what the schemas will cost (DEC-09)."""
+        """Say before the first record what the payloads become."""
         for flow in self._flows.values():
-            for line in flow.decoding.notices():
-                self._observer.on(Notice("warning", "decode.depth", line))
+            flow.decoding.announce(self._observer)
 
     def close(self) -> None:
-        """Release what the decoders hold, and say what they had to cut; no epoch comes any more."""
+        """Release what the decoders hold; no epoch comes any more."""
         for flow in self._flows.values():
-            for code, line in flow.decoding.costs():
-                self._observer.on(Notice("info", code, line))
             flow.decoding.close()
 
     # -- the steps
     def _outputs(self, flow: SourceFlow, raw: RawBatch, branches: list[Branch]) -> dict[str, list[pa.RecordBatch]]:
         """Rows for each lane, as its sink wants them."""
         table = flow.table
-        records = Records(raw, self._settings.metadata_prefix, cluster_id=flow.identity(raw.spans[0].partition).cluster_id, cluster_alias=table.cluster_alias)
+        cluster_id = flow.identity(raw.spans[0].partition).cluster_id
+        records = Records(raw, self._settings.metadata_prefix, cluster_id=cluster_id, cluster_alias=table.cluster_alias, ids=self._ids)
         wanted = flow.dag.reads | {b.plan.relation for b in branches}
         rows = self._decode(flow, raw)
         letters, letter_relations = self._set_aside(flow, records, rows)
@@ -138,12 +138,27 @@ class Epochs:
         pause = 100 * MILLISECOND_NS
         while True:
             try:
-                return flow.decoding.relation(raw)
+                rows = flow.decoding.relation(raw)
             except SchemaUnavailable as e:
                 self._observer.on(Notice("warning", "registry.unavailable", f"{flow.table.name}: {e}; trying again"))
                 if self._stopping.wait(pause / SECOND_NS):
                     raise
                 pause = min(pause * 2, 5 * SECOND_NS)
+                continue
+            self._tell_counts(flow)
+            return rows
+
+    def _tell_counts(self, flow: SourceFlow) -> None:
+        """What decoding had to do the long way; the first cut of each message type is a warning (DEC-10, DEC-11)."""
+        counts = flow.decoding.counted()
+        if not counts:
+            return
+        self._observer.on(DecodeCounts(flow.table.name, counts))
+        for name in [c.removeprefix("cut ") for c in counts if c.startswith("cut ")]:
+            if (flow.table.name, name) not in self._cut:
+                self._cut.add((flow.table.name, name))
+                text = f"{flow.table.name}: {name} lies deeper than 'decode.max_depth' and is written as JSON text; the summary says how often"
+                self._observer.on(Notice("warning", "decode.depth_cut", text))
 
     def _set_aside(self, flow: SourceFlow, records: Records, rows: Rows) -> tuple[BadRows, list[str]]:
         """Apply the policies for bad records and tombstones; what is left becomes dead letters."""

@@ -58,6 +58,11 @@ class AvroDecoder(Decoder):
         return self._table
 
     @property
+    def name(self) -> str:
+        """The record, or another named type at the schema's root."""
+        return self._table.reader.name if self._table.reader is not None else ""
+
+    @property
     def blocks(self) -> Blocks:
         """Finds the records in a container's blocks."""
         return self._blocks

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -45,6 +46,7 @@ class FastAvroDecoder(Decoder):
         self._programs: dict[int | str, AvroProgram | None] = {}
         self._plain = self._compiled(self._table.reader) if self._registry is None and self._table.reader is not None else None
         self.slow = 0
+        self._cut: Counter[str] = Counter()
 
     @property
     def schema(self) -> pa.Schema:
@@ -58,13 +60,17 @@ class FastAvroDecoder(Decoder):
 
     @property
     def fallbacks(self) -> Mapping[str, int]:
-        """What was written as text: only the reference does that."""
-        return self._reference.fallbacks
+        """What was written as text, here and by the reference."""
+        return self._cut + Counter(self._reference.fallbacks)
 
     @property
     def slow_rows(self) -> Mapping[str, int]:
         """How many rows the exact path has read."""
         return {"avro": self.slow}
+
+    def _note_cut(self, name: str) -> None:
+        """One record became text."""
+        self._cut[name] += 1
 
     def decode(self, payloads: pa.BinaryArray, headers: pa.ListArray | None) -> Decoded:
         """Decode by the kernel, schema by schema; the rest by the reference."""
@@ -132,7 +138,7 @@ class FastAvroDecoder(Decoder):
         try:
             program = compile_decoder(
                 writer, table.reader or writer, declared=table.schema, max_depth=options.max_depth, union=options.union,
-                missing_is_null=table.reader is None, wanted=self._schema.names,
+                missing_is_null=table.reader is None, wanted=self._schema.names, on_text=self._note_cut,
             )  # fmt: skip
         except (Unsupported, Incompatible, SchemaError):
             return None

@@ -50,4 +50,5 @@ PLUGIN = CodecPlugin(
     resolve=_resolve,
     decoder=_decoder,
     encode_row=row_encoder,
+    fast="thalweg.codecs.protobuf.fast:make",
 )
