@@ -22,7 +22,7 @@ from thalweg.codecs.protobuf.fast import FastProtobufDecoder
 from thalweg.codecs.protobuf.framing import from_prefix, write_indexes
 from thalweg.codecs.protobuf.kernel_framing import prefixes_of
 from thalweg.errors import SchemaUnavailable, UserError
-from thalweg.testing.codecs import CodecBench, decode
+from thalweg.testing.codecs import CodecBench, decode, mutated
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -72,6 +72,16 @@ def test_a_batch_of_everything() -> None:
     assert one.schema == two.schema
     assert one.notices == two.notices
     assert one.slow_rows["protobuf"] <= 5  # a count of indexes that is longer than it needs to be, where it is not the first of its kind
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_damaged_framing(seed: int) -> None:
+    """Whatever is changed in a payload, its prefix included, it costs its own row and says what the reference says (PRO-08, RG-05)."""
+    damaged = list(mutated(GOOD, seed, 400))
+    values = [None if n % 5 else value for n, value in enumerate(mutated([b"\x00\x00\x00\x00\x01" + SECOND, b"\x01" + GUID.bytes + SECOND], seed, 400))]
+
+    same(*both(bench()), damaged)
+    same(*both(bench()), damaged, [[] if value is None else [("__value_schema_id", value)] for value in values])
 
 
 def test_headers_name_schemas() -> None:
