@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from thalweg.ports.codec import Decoder
-
 FORMATS = sorted(f for name in registry.names("codecs") for f in registry.load("codecs", name).formats)
 ORDER = {
     "type": "record", "name": "Order", "fields": [
@@ -126,26 +124,6 @@ class TestEveryFormat(CodecSuite):
     def bench(self, request: pytest.FixtureRequest, tmp_path: Path) -> CodecBench:
         """One format."""
         return BENCHES[request.param](tmp_path)
-
-
-class TestCompiled(CodecSuite):
-    """The suite, over the compiled decoder of each format that has one."""
-
-    @pytest.fixture(params=[f for f in FORMATS if f != "raw"])
-    def bench(self, request: pytest.FixtureRequest, tmp_path: Path) -> CodecBench:
-        """One format."""
-        return _Compiled(**vars(BENCHES[request.param](tmp_path)))
-
-
-class _Compiled(CodecBench):
-    """A bench whose decoder is the compiled one."""
-
-    def decoder(self) -> Decoder:
-        """What takes the reference decoder's place in a run."""
-        assert self.plugin.fast is not None
-        made: Decoder | None = registry.attribute(self.plugin.fast)(self.request, self.registry, super().decoder())
-        assert made is not None
-        return made
 
 
 class TestDeclaredAvro(CodecSuite):

@@ -30,6 +30,9 @@ class DecodeRequest:
     metadata_prefix: str
     """A payload field whose name starts with this is refused by name."""
     is_key: bool = False
+    wanted: frozenset[str] | None = None
+    """The columns that somebody reads; None: all. A decoder may leave the others out (``arrow.splice.kept``), but checks them as if it read them, so
+    that a row is bad whether or not its faulty field is read."""
 
 
 class Decoder(ABC):
@@ -40,6 +43,11 @@ class Decoder(ABC):
     def schema(self) -> pa.Schema:
         """Schema of every decoded batch."""
 
+    @property
+    def name(self) -> str:
+        """Full name of the record or message that gives the columns; empty where there is none."""
+        return ""
+
     @abstractmethod
     def decode(self, payloads: pa.BinaryArray, headers: pa.ListArray | None) -> Decoded:
         """Decode ``payloads`` (binary[n], no NULLs: tombstones are split off before) with the records' headers (list[n] or None).
@@ -48,11 +56,6 @@ class Decoder(ABC):
         ``decode.type``, ``decode.reserved``, ``decode.limit``), a message and a path, and leaves no trace in its neighbours. Raises only
         SchemaUnavailable: nothing was decoded, the caller waits and calls again with the same batch.
         """
-
-    @property
-    def name(self) -> str:
-        """Full name of the record or message that gives the columns; empty where there is none."""
-        return ""
 
     @property
     def notices(self) -> tuple[str, ...]:

@@ -42,13 +42,13 @@ class SchemaRegistry(ABC):
     def latest(self, subject: str) -> RegisteredSchema:
         """The newest schema of a subject; raises as :meth:`by_id`."""
 
-    def version(self, subject: str, number: int) -> RegisteredSchema:
-        """One version of a subject, for people who look at it; raises as :meth:`by_id`, and where the registry counts no versions."""
-        raise SchemaUnknown(f"version {number} of '{subject}' cannot be asked for: this registry has no numbered versions")
-
     @abstractmethod
     def register(self, subject: str, schema: RegisteredSchema) -> int:
         """Register a schema and return its id; for producers of test and quickstart data. Raises SchemaUnavailable."""
+
+    def version(self, subject: str, number: int) -> RegisteredSchema:
+        """One version of a subject, for people who look at it; raises as :meth:`by_id`, and where the registry counts no versions."""
+        raise SchemaUnknown(f"version {number} of '{subject}' cannot be asked for: this registry has no numbered versions")
 
     @abstractmethod
     def close(self) -> None:

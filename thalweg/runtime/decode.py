@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from thalweg.ports.codec import CodecPlugin, Decoder, DecodeRequest
     from thalweg.ports.schemas import SchemaRegistry
 
-_SHOWN: Final = 5
 _ROW_FIELD = pa.field(metadata.ROW, pa.int32(), nullable=False)
+_SHOWN: Final = 5
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,14 +43,14 @@ class AvroDecoder(Decoder):
         return self._table.schema
 
     @property
-    def table(self) -> Table:
-        """The table's columns and where they come from."""
-        return self._table
-
-    @property
     def name(self) -> str:
         """The record, or another named type at the schema's root."""
         return self._table.reader.name if self._table.reader is not None else ""
+
+    @property
+    def table(self) -> Table:
+        """The table's columns and where they come from."""
+        return self._table
 
     @property
     def notices(self) -> tuple[str, ...]:

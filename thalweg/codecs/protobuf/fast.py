@@ -12,7 +12,7 @@ from google.protobuf.source_context_pb2 import SourceContext
 from thalweg.arrow.batch import BadRows, Decoded
 from thalweg.arrow.rows import BadValue
 from thalweg.arrow.schema_header import header_name, header_values
-from thalweg.arrow.splice import spliced, taken
+from thalweg.arrow.splice import kept, pruned, spliced, taken
 from thalweg.codecs.protobuf.decoder import ProtobufDecoder, Writers
 from thalweg.codecs.protobuf.descriptors import DescriptorError
 from thalweg.codecs.protobuf.framing import from_header, from_prefix
@@ -23,7 +23,7 @@ from thalweg.codecs.protobuf.table import table_of_message
 from thalweg.ports.codec import Decoder, DecodeRequest
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     import numpy.typing as npt
 
@@ -36,19 +36,21 @@ _LEFT = -1
 class FastProtobufDecoder(Decoder):
     """Gives what the reference decoder gives, message for message."""
 
-    def __init__(self, reference: ProtobufDecoder, registry: SchemaRegistry | None, *, is_key: bool = False) -> None:
-        """``registry`` None: the payloads have no framing. Raises DescriptorError for a message that the kernel does not take."""
+    def __init__(
+        self, reference: ProtobufDecoder, registry: SchemaRegistry | None, *, is_key: bool = False, wanted: Collection[str] | None = None
+    ) -> None:
+        """``registry`` None: there is no framing; ``wanted`` None: all columns. Raises DescriptorError for what the kernel does not take."""
         self._reference = reference
         self._header = header_name(is_key=is_key)
         self._cut: Counter[str] = Counter()
-        self._program = compile_decoder(reference.table, on_text=self._note_cut)
+        self._program = compile_decoder(reference.table, wanted=kept(reference.schema, wanted).names, on_text=self._note_cut)
         self._writers = None if registry is None else Writers(reference.table, registry)
         self.slow = 0
 
     @property
     def schema(self) -> pa.Schema:
-        """The table's columns."""
-        return self._reference.schema
+        """The table's columns that somebody reads."""
+        return self._program.schema
 
     @property
     def name(self) -> str:
@@ -92,7 +94,7 @@ class FastProtobufDecoder(Decoder):
         rest = np.flatnonzero(left)
         if not len(rest):
             return fast
-        exact = self._reference.decode(*taken(payloads, headers, rest))
+        exact = pruned(self._reference.decode(*taken(payloads, headers, rest)), self.schema)
         self.slow += len(exact.rows)
         return spliced(self.schema, [(fast, None if whole else own), (exact, rest)])
 
@@ -147,7 +149,8 @@ def make(request: DecodeRequest, registry: SchemaRegistry | None, reference: Dec
     if not isinstance(reference, ProtobufDecoder):
         return None
     try:
-        return FastProtobufDecoder(reference, None if request.format == "protobuf" else registry, is_key=request.is_key)
+        asked = None if request.format == "protobuf" else registry
+        return FastProtobufDecoder(reference, asked, is_key=request.is_key, wanted=request.wanted)
     except DescriptorError:
         return None
 

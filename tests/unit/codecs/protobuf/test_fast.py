@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from random import Random
 from typing import TYPE_CHECKING
 
@@ -155,6 +156,20 @@ def test_equals_the_reference(seed: int, depth: int, enum: str, unit: str) -> No
     random.shuffle(sent)
 
     same(one, ProtobufDecoder(of, None), sent)
+
+
+@pytest.mark.parametrize("wanted", [["s"], [], ["lost"], ["s", "n"]])
+def test_only_what_is_read(wanted: list[str]) -> None:
+    """Columns that nobody reads are checked and left out, by either path; rows and faults stay the same (DEC-04)."""
+    of = bench()
+    request = dataclasses.replace(of.request, wanted=frozenset(wanted))
+    one = fast.make(request, of.registry, of.decoder())
+    assert one is not None
+    found, expected = decode(one, [*GOOD, *HOSTILE]), decode(of.decoder(), [*GOOD, *HOSTILE])
+
+    assert one.schema.names == ([name for name in ("n", "s") if name in wanted] or ["n"])
+    assert found.batch.to_pylist() == expected.batch.select(one.schema.names).to_pylist()
+    assert (found.rows.to_pylist(), found.bad) == (expected.rows.to_pylist(), expected.bad)
 
 
 TEXT = """
