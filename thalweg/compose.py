@@ -20,6 +20,7 @@ from thalweg.runtime.dag import Dag
 from thalweg.runtime.decode import Decoding, Side
 from thalweg.runtime.epoch import Branch, Epochs, SourceFlow
 from thalweg.runtime.lanes import Lane, LaneEvents, TokenT
+from thalweg.runtime.lineage import RecordIds
 from thalweg.runtime.loop import Failure, Machine, Pipeline
 from thalweg.runtime.queues import ByteQueue
 from thalweg.runtime.reader import Reader
@@ -92,6 +93,7 @@ class _Wiring:
         self._failure = Failure()
         self._sources: dict[str, Source] = {}
         self._registries: dict[tuple[str, str], SchemaRegistry] = {}
+        self._decodings: dict[str, Decoding] = {}
 
     # -- single parts
     def target(self, lane: LanePlan) -> Target:
@@ -114,7 +116,10 @@ class _Wiring:
     def source(self, table: SourceTable, *, group: bool = True) -> Source:
         """The source of a table; quickstart data is made and filled in here, since that takes an engine and an encoder."""
         folder = str(Path(self._plan.source.file).parent)
-        context = SourceContext(self._plan.settings.name, table.name, self._clock, self._observer, group, folder, self._failure.stopping.is_set)
+        blocks = None if table.plugin.format is None else self.decoding(table).sides[0].reference.blocks
+        context = SourceContext(
+            self._plan.settings.name, table.name, self._clock, self._observer, group, folder, blocks, self._failure.stopping.is_set
+        )
         source: Source = table.plugin.make(table.location, table.options, context)
         self._sources[table.name] = source
         query = table.plugin.query_file(table.location, table.options)
@@ -133,8 +138,10 @@ class _Wiring:
                 yield encode(row)
 
     def decoding(self, table: SourceTable) -> Decoding:
-        """The decoders of a table."""
-        return Decoding(table, self._side(table.value), self._side(table.key) if table.key is not None else None)
+        """The decoders of a table, made once."""
+        if table.name not in self._decodings:
+            self._decodings[table.name] = Decoding(table, self._side(table.value), self._side(table.key) if table.key is not None else None)
+        return self._decodings[table.name]
 
     def _side(self, side: PayloadFormat) -> Side:
         """One side's decoder and what a faster one needs to know."""
@@ -178,8 +185,10 @@ class _Wiring:
             readers.append(Reader(table.name, source, committer, [b.lane for b in mine], work, ledger, rewinder, settings, clock, observer))
             dag = Dag(plan, table.name, session, observer, isolating=table.sql_on_error == "dlq")
             flows[table.name] = SourceFlow(table, self.decoding(table), dag, mine, committer.records, self._identity)
-        epochs = Epochs(flows, settings, ledger, clock, observer, failure.stopping)
-        upgrade = Upgrade([flow.decoding for flow in flows.values()], observer) if settings.kernels else None
+        ids = RecordIds()
+        epochs = Epochs(flows, settings, ledger, clock, observer, failure.stopping, ids)
+        shown = ids if any(_shows_ids(flow, settings.metadata_prefix) for flow in flows.values()) else None
+        upgrade = Upgrade([flow.decoding for flow in flows.values()], observer, shown) if settings.kernels else None
         machine = Machine(settings.name, readers, rewinder.lanes, epochs, work, ledger, failure, upgrade, self._facts(), settings.drain_deadline_ns)
         return Pipeline(machine, clock, observer)
 
@@ -224,3 +233,10 @@ class _Wiring:
         for lane in plan.lanes:
             facts[f"sink {lane.name}"] = f"{lane.kind} {lane.guarantee.value}" + (", gates the source" if lane.gates else "")
         return facts
+
+
+def _shows_ids(flow: SourceFlow, prefix: str) -> bool:
+    """Whether an epoch of this source needs record ids: a raw or dead-letter lane is read, or a sink has the column."""
+    read = flow.dag.reads | {b.plan.relation for b in flow.branches}
+    shown = any(b.plan.schema is not None and f"{prefix}record_id" in b.plan.schema.names for b in flow.branches)
+    return shown or any(name.startswith(("raw.", "dlq.")) for name in read)

@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import uuid
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pytest
 
+from tests.oracle.containers import header, write
 from thalweg import registry
+from thalweg.arrow.metadata import HEADERS
+from thalweg.ports.codec import Decoder
 from thalweg.testing.codecs import CodecBench, CodecSuite
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
+
+    from thalweg.arrow.batch import Decoded
 
 FORMATS = sorted(f for name in registry.names("codecs") for f in registry.load("codecs", name).formats)
 ORDER = {
@@ -90,6 +96,49 @@ def avro_confluent_bench(folder: Path) -> CodecBench:
     return CodecBench("avro-confluent", options={"avro-confluent.url": str(folder)}, registry=known, rows=ROWS)
 
 
+def avro_single_object_bench(_folder: Path) -> CodecBench:
+    """The schema by its fingerprint."""
+    return CodecBench("avro-single-object", options={"avro.schema": json.dumps(ORDER)}, rows=ROWS)
+
+
+def avro_container_bench(folder: Path) -> CodecBench:
+    """The schema in the header of a file, whose source names it in each record's header."""
+    write(folder / "f.avro", header(ORDER))
+    known = registry.load("registries", "containers").make(str(folder), {})
+    return _InFile("avro-container", registry=known, rows=ROWS, topic=str(folder))
+
+
+class _InFile(CodecBench):
+    """Records as their source hands them over."""
+
+    def encoded(self) -> list[bytes]:
+        """As plain data."""
+        return CodecBench("avro", options={"avro.schema": json.dumps(ORDER)}, rows=self.rows).encoded()
+
+    def decoder(self) -> Decoder:
+        """With the header that the source adds."""
+        assert self.registry is not None
+        return _Naming(super().decoder(), b"\x01" + uuid.UUID(str(self.registry.latest("").id)).bytes)
+
+
+class _Naming(Decoder):
+    """A decoder whose records all have the header ``__value_schema_id``."""
+
+    def __init__(self, inner: Decoder, value: bytes) -> None:
+        """``value`` of the header."""
+        self._inner, self._header = inner, {"key": "__value_schema_id", "value": value}
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The inner one's."""
+        return self._inner.schema
+
+    def decode(self, payloads: pa.BinaryArray, headers: pa.ListArray | None) -> Decoded:
+        """With one more header each."""
+        given = [[]] * len(payloads) if headers is None else headers.to_pylist()
+        return self._inner.decode(payloads, pa.array([[*(h or ()), self._header] for h in given], HEADERS))
+
+
 def protobuf_bench(folder: Path) -> CodecBench:
     """Columns from a ``.proto`` file."""
     (folder / "order.proto").write_text(ORDER_PROTO)
@@ -107,7 +156,7 @@ def protobuf_confluent_bench(folder: Path) -> CodecBench:
 
 
 BENCHES: dict[str, Callable[[Path], CodecBench]] = {
-    "raw": raw_bench, "json": json_bench, "avro": avro_bench, "avro-confluent": avro_confluent_bench,
+    "avro-container": avro_container_bench, "avro-single-object": avro_single_object_bench, "raw": raw_bench, "json": json_bench, "avro": avro_bench, "avro-confluent": avro_confluent_bench,
     "protobuf": protobuf_bench, "protobuf-confluent": protobuf_confluent_bench,
 }
 

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 _NULL = b"\x00"
 
 
-def _field(value: bytes | None) -> bytes:
-    """Tag, length, bytes."""
+def part(value: bytes | None) -> bytes:
+    """Tag, length, bytes: how one part of an id is encoded."""
     return _NULL if value is None else b"\x01" + struct.pack("<Q", len(value)) + value
 
 
@@ -35,7 +35,7 @@ def record_id(cluster: str | None, topic: str | None, partition: int | None, pos
         number,
         payload,
     )
-    return blake3(b"".join(map(_field, parts))).digest(length=16)
+    return blake3(b"".join(map(part, parts))).digest(length=16)
 
 
 def record_ids(raw: RawBatch, cluster: str | None) -> pa.Array:

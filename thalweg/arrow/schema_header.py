@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pyarrow.compute as pc
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
     import pyarrow as pa
 
 
@@ -27,3 +29,17 @@ def header_values(headers: pa.ListArray | None, name: str) -> list[bytes | None]
                 last = header["value"] or b""
         out.append(last)
     return out
+
+
+def header_groups(headers: pa.ListArray | None, name: str) -> list[tuple[bytes, npt.NDArray[np.intp]]] | None:
+    """Each value of header ``name`` with the rows that have it; None where a record has two such headers or one without a value."""
+    if headers is None:
+        return []
+    found = pc.equal(headers.flatten().field(0), name)
+    rows = pc.list_parent_indices(headers).filter(found).to_numpy()
+    values = headers.flatten().field(1).filter(found)
+    if values.null_count or (np.diff(rows) == 0).any():
+        return None
+    coded = values.dictionary_encode()
+    numbers = coded.indices.to_numpy()
+    return [(value, rows[numbers == i].astype(np.intp)) for i, value in enumerate(coded.dictionary.to_pylist())]

@@ -50,8 +50,10 @@ class Bound:
     """Value, then perhaps key."""
 
 
-def find_side(draft: Draft, table: CreateTable, *, is_key: bool) -> Side | None:
-    """The codec that the table's options name; None without one, which is an error for the value."""
+def find_side(draft: Draft, table: CreateTable, source: SourcePlugin, *, is_key: bool) -> Side | None:
+    """The codec that the source knows or the table's options name; None without one, which is an error for the value."""
+    if source.format is not None and not is_key:
+        return _own_format(draft, table, source.format)
     keys = ("key.format",) if is_key else ("format", "value.format")
     found = [option for option in table.options if option.key in keys]
     place = (table.name.start, len(str(table.name)))
@@ -69,6 +71,18 @@ def find_side(draft: Draft, table: CreateTable, *, is_key: bool) -> Side | None:
         return None
     reader = Reader(plugin.options, ("key.",) if is_key else ("", "value."))
     return Side(option.value, plugin, reader, binding.read(draft, table.options, reader, place, _settings(draft, plugin)), is_key)
+
+
+def _own_format(draft: Draft, table: CreateTable, name: str) -> Side | None:
+    """The format that goes with a source; another one is refused."""
+    for option in table.options:
+        if option.key in {"format", "value.format"} and option.value != name:
+            message = f"{table.stored_as.value} has a format of its own, so '{option.key}' cannot be {option.value}"
+            draft.fail(message, option.value_start, len(option.value) + 2, "leave the option out")
+            return None
+    plugin = formats.codec(name)
+    reader = Reader(plugin.options)
+    return Side(name, plugin, reader, binding.read(draft, table.options, reader, (table.name.start, len(str(table.name)))), is_key=False)
 
 
 def resolve(draft: Draft, bound: Bound, side: Side, declared: pa.Schema | None) -> tuple[PayloadFormat, pa.Schema | None] | None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    import numpy as np
+    import numpy.typing as npt
     import pyarrow as pa
 
     from thalweg.arrow.batch import Decoded
@@ -35,6 +37,23 @@ class DecodeRequest:
     that a row is bad whether or not its faulty field is read."""
 
 
+@dataclass(frozen=True, slots=True)
+class Split:
+    """Where the records of a block begin."""
+
+    offsets: npt.NDArray[np.int32]
+    """int32[n + 1]: record ``i`` is ``block[offsets[i]:offsets[i + 1]]``. After a fault the last one is all that is left of the block."""
+    fault: str | None = None
+    """Why the last record is none: it cannot be read, or bytes are left behind it."""
+
+
+class BlockSplitter(Protocol):
+    """Finds records in a block of them. Called on the source's thread, while the decoder works on another."""
+
+    def split(self, schema: str, block: bytes, count: int) -> Split:
+        """Find ``count`` records that ``schema`` (its text) wrote one behind the other. Raises UserError for a schema that is none."""
+
+
 class Decoder(ABC):
     """Decodes batches of payloads to one schema. Used by one thread at a time; pure but for schema lookups."""
 
@@ -42,11 +61,6 @@ class Decoder(ABC):
     @abstractmethod
     def schema(self) -> pa.Schema:
         """Schema of every decoded batch."""
-
-    @property
-    def name(self) -> str:
-        """Full name of the record or message that gives the columns; empty where there is none."""
-        return ""
 
     @abstractmethod
     def decode(self, payloads: pa.BinaryArray, headers: pa.ListArray | None) -> Decoded:
@@ -56,6 +70,16 @@ class Decoder(ABC):
         ``decode.type``, ``decode.reserved``, ``decode.limit``), a message and a path, and leaves no trace in its neighbours. Raises only
         SchemaUnavailable: nothing was decoded, the caller waits and calls again with the same batch.
         """
+
+    @property
+    def name(self) -> str:
+        """Full name of the record or message that gives the columns; empty where there is none."""
+        return ""
+
+    @property
+    def blocks(self) -> BlockSplitter | None:
+        """Finds records in blocks of this format; None where each payload comes by itself."""
+        return None
 
     @property
     def notices(self) -> tuple[str, ...]:

@@ -16,14 +16,19 @@ from thalweg.arrow.described import describe
 from thalweg.model.events import Notice, SchemaResolved
 
 if TYPE_CHECKING:
+    import threading
+
     from thalweg.arrow.batch import Decoded, RawBatch
     from thalweg.model.events import Observer
     from thalweg.plan.graph import SourceTable
     from thalweg.ports.codec import CodecPlugin, Decoder, DecodeRequest
     from thalweg.ports.schemas import SchemaRegistry
 
-_ROW_FIELD = pa.field(metadata.ROW, pa.int32(), nullable=False)
 _SHOWN: Final = 5
+_LARGE: Final = 4_096
+"""Rows of a batch that is worth the wait: the reference decoders would hold up the loading, and take longer than it."""
+_LOAD_SECONDS: Final = 10.0
+_ROW_FIELD = pa.field(metadata.ROW, pa.int32(), nullable=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +68,8 @@ class Decoding:
         self.name = table.name
         self.schema = table.schema
         self.row_schema = table.schema.append(_ROW_FIELD)
+        self.soon: threading.Event | None = None
+        """Set when compiled decoders that are being loaded from the cache are there."""
 
     def use(self, side: Side, decoder: Decoder) -> None:
         """Let another decoder take the place of a side's, from the next batch on; called on any thread."""
@@ -97,6 +104,9 @@ class Decoding:
 
     def relation(self, raw: RawBatch) -> Rows:
         """One row for each record that decodes, in the order of the records."""
+        if self.soon is not None and raw.rows >= _LARGE:
+            self.soon.wait(_LOAD_SECONDS)
+            self.soon = None
         bad = BadRows()
         bad.extend(raw.bad)
         live, null_rows, tombstones = self._tombstones(raw, bad)

@@ -13,7 +13,7 @@ from thalweg.model.clock import MILLISECOND_NS, SECOND_NS
 from thalweg.model.events import BadRecords, DecodeCounts, EpochDone, Notice, RecordsDropped
 from thalweg.ports.sink import Delivery
 from thalweg.runtime import acks
-from thalweg.runtime.lineage import Records
+from thalweg.runtime.lineage import RecordIds, Records
 from thalweg.runtime.replay import cut
 
 if TYPE_CHECKING:
@@ -60,11 +60,12 @@ class Epochs:
 
     def __init__(
         self, flows: Mapping[str, SourceFlow], settings: PipelineSettings, ledger: acks.Ledger, clock: Clock, observer: Observer,
-        stopping: threading.Event,
+        stopping: threading.Event, ids: RecordIds | None = None,
     ) -> None:
-        """``stopping`` ends a wait for a registry that does not answer."""
+        """``stopping`` ends a wait for a registry that does not answer; ``ids`` makes the record ids."""
         self._flows, self._settings, self._ledger = flows, settings, ledger
         self._clock, self._observer, self._stopping = clock, observer, stopping
+        self._ids = ids or RecordIds()
         self._number = 0
         self._last: str | None = None
         self._cut: set[tuple[str, str]] = set()
@@ -102,7 +103,8 @@ class Epochs:
     def _outputs(self, flow: SourceFlow, raw: RawBatch, branches: list[Branch]) -> dict[str, list[pa.RecordBatch]]:
         """Rows for each lane, as its sink wants them."""
         table = flow.table
-        records = Records(raw, self._settings.metadata_prefix, cluster_id=flow.identity(raw.spans[0].partition).cluster_id, cluster_alias=table.cluster_alias)
+        cluster_id = flow.identity(raw.spans[0].partition).cluster_id
+        records = Records(raw, self._settings.metadata_prefix, cluster_id=cluster_id, cluster_alias=table.cluster_alias, ids=self._ids)
         wanted = flow.dag.reads | {b.plan.relation for b in branches}
         rows = self._decode(flow, raw)
         letters, letter_relations = self._set_aside(flow, records, rows)

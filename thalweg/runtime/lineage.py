@@ -11,18 +11,35 @@ from thalweg.arrow import metadata
 from thalweg.arrow.record_id import record_ids
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from thalweg.arrow.batch import BadRows, RawBatch
+
+
+class RecordIds:
+    """What makes record ids: the exact path, until a kernel takes its place between two epochs."""
+
+    def __init__(self) -> None:
+        """Begin with the exact path."""
+        self._make: Callable[[RawBatch, str | None], pa.Array] = record_ids
+
+    def use(self, make: Callable[[RawBatch, str | None], pa.Array]) -> None:
+        """Let another function with the same results make them from now on; called on any thread."""
+        self._make = make
+
+    def __call__(self, raw: RawBatch, cluster: str | None) -> pa.Array:
+        """The ids of a batch."""
+        return self._make(raw, cluster)
 
 
 class Records:
     """The records of one epoch, and the metadata columns that can be had of them, each made once and only when asked for."""
 
-    def __init__(self, raw: RawBatch, prefix: str, *, cluster_id: str | None, cluster_alias: str | None) -> None:
+    def __init__(self, raw: RawBatch, prefix: str, *, cluster_id: str | None, cluster_alias: str | None, ids: RecordIds | None = None) -> None:
         """``cluster_alias`` is shown in place of the id; record ids always use the id."""
         self.raw, self.prefix = raw, prefix
         self._cluster_id, self._alias = cluster_id, cluster_alias
+        self._ids = ids or RecordIds()
         self._made: dict[str, pa.Array] = {}
 
     def column(self, name: str) -> pa.Array:
@@ -32,7 +49,7 @@ class Records:
                 shown = self._alias if self._alias is not None else self._cluster_id
                 self._made[name] = pa.repeat(pa.scalar(shown, pa.string()), self.raw.rows)
             elif name == "record_id":
-                self._made[name] = record_ids(self.raw, self._cluster_id)
+                self._made[name] = self._ids(self.raw, self._cluster_id)
             else:
                 self._made[name] = metadata.column(self.raw.records, name)
         return self._made[name]

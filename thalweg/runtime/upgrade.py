@@ -19,10 +19,13 @@ if TYPE_CHECKING:
 
     from thalweg.model.events import Observer
     from thalweg.runtime.decode import Decoding, Side
+    from thalweg.runtime.lineage import RecordIds
 
 _JIT: Final = "thalweg.kernels.jit:cache_folder"
 _POLL_SECONDS: Final = 0.1
 _NICE: Final = 10
+RECORD_IDS: Final = ("record-ids", "thalweg.arrow.record_id_kernel:make")
+"""Name for ``twg warmup`` and place of the kernel that makes record ids."""
 _BEGIN_SECONDS: Final = 2.0
 """A run that is over sooner than this never starts a compiler."""
 
@@ -30,14 +33,17 @@ _BEGIN_SECONDS: Final = 2.0
 class Upgrade:
     """A thread that makes fast decoders, after a child process has filled the kernel cache where that was empty."""
 
-    def __init__(self, decodings: Sequence[Decoding], observer: Observer) -> None:
-        """Nothing is started yet."""
-        self._decodings, self._observer, self._stopping = decodings, observer, threading.Event()
+    def __init__(self, decodings: Sequence[Decoding], observer: Observer, ids: RecordIds | None = None) -> None:
+        """Nothing is started yet. ``ids``: what makes record ids, None where no lane shows any."""
+        self._decodings, self._observer, self._ids, self._stopping = decodings, observer, ids, threading.Event()
+        self._loaded = threading.Event()
         self._thread = threading.Thread(target=self._run, name="kernels", daemon=True)
 
     def start(self) -> None:
         """Begin; the decodings change between two of their batches, whenever their kernels are ready."""
-        if any(side.codec.fast for decoding in self._decodings for side in decoding.sides):
+        if self._wanted():
+            for decoding in self._decodings if self._all_warm() else ():
+                decoding.soon = self._loaded
             self._thread.start()
 
     def stop(self) -> None:
@@ -46,14 +52,41 @@ class Upgrade:
         if self._thread.is_alive():
             self._thread.join(5)
 
+    def _all_warm(self) -> bool:
+        """Whether there is nothing to compile."""
+        return all(map(warm, self._wanted()))
+
     def _run(self) -> None:
-        """Every side of every table, one after the other."""
-        if not all(warm(side.codec.fast) for d in self._decodings for side in d.sides if side.codec.fast) and self._stopping.wait(_BEGIN_SECONDS):
+        """Make the decoders; however that ends, nobody waits for them any longer."""
+        try:
+            self._upgrade()
+        finally:
+            self._loaded.set()
+
+    def _upgrade(self) -> None:
+        """Every side of every table, one after the other, then the record ids."""
+        if not self._all_warm() and self._stopping.wait(_BEGIN_SECONDS):
             return
         for decoding in self._decodings:
             for side in decoding.sides:
                 if side.codec.fast is not None and not self._stopping.is_set():
                     self._one(decoding, side, side.codec.fast)
+        if self._ids is not None and not self._stopping.is_set():
+            self._make_ids(self._ids)
+
+    def _wanted(self) -> list[str]:
+        """Where everything lies that may take another's place."""
+        found = [side.codec.fast for decoding in self._decodings for side in decoding.sides if side.codec.fast]
+        return found if self._ids is None else [*found, RECORD_IDS[1]]
+
+    def _make_ids(self, ids: RecordIds) -> None:
+        """Record ids by their kernel; whatever goes wrong, the exact path stays."""
+        name, path = RECORD_IDS
+        try:
+            if warm(path) or self._warmed(name):
+                ids.use(registry.attribute(path)())
+        except Exception as e:  # noqa: BLE001 - a compiler may raise anything; the exact path goes on
+            self._observer.on(Notice("warning", "decode.reference", f"record ids are made by the exact path: {type(e).__name__}: {e}"))
 
     def _one(self, decoding: Decoding, side: Side, path: str) -> None:
         """One side; whatever goes wrong, the reference decoder stays."""
@@ -74,7 +107,7 @@ class Upgrade:
 
     def _warmed(self, name: str) -> bool:
         """Let a child process compile, at low priority; False where it was stopped or failed."""
-        self._observer.on(Notice("info", "decode.compiling", f"the kernel of format {name} is compiled once for this machine (twg warmup does it ahead)"))
+        self._observer.on(Notice("info", "decode.compiling", f"the kernel of {name} is compiled once for this machine (twg warmup does it ahead)"))
         command = [sys.executable, "-m", "thalweg", "warmup", name]
         child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)  # noqa: S603 - ourselves
         os.setpriority(os.PRIO_PROCESS, child.pid, _NICE)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import threading
 from typing import Any
 
 import pyarrow as pa
@@ -218,3 +219,14 @@ def test_another_decoder_takes_over_between_two_batches() -> None:
     assert fast.asked == 1
     assert decoding.counted() == {"slow": 3}
     assert decoding.counted() == {}
+
+
+@pytest.mark.parametrize(("rows", "waited"), [(10, False), (5_000, True)])
+def test_only_a_large_batch_waits_for_faster_decoders(rows: int, waited: bool) -> None:  # noqa: FBT001 - a parameter
+    """The first large batch waits until they are there or given up, once; a small one is decoded at once."""
+    made = Decoding(table(), side(Numbers()), None)
+    made.soon = threading.Event()
+    made.soon.set()
+
+    assert made.relation(raw([b"1"] * rows)).batch.num_rows == rows
+    assert (made.soon is None) == waited

@@ -10,11 +10,14 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from thalweg import registry
+from thalweg.arrow.batch import RawBatch
+from thalweg.arrow.record_id import record_ids
 from thalweg.model import options
 from thalweg.model.events import Notice
 from thalweg.ports.codec import DecodeRequest
 from thalweg.runtime import upgrade
 from thalweg.runtime.decode import Side
+from thalweg.runtime.lineage import RecordIds
 from thalweg.runtime.upgrade import Upgrade, marker, warm, warm_up
 from thalweg.testing.fakes import RecordingObserver
 
@@ -35,6 +38,7 @@ class Table:
         """One side."""
         self.sides = (side,)
         self.used: list[Any] = []
+        self.soon: threading.Event | None = None
 
     def use(self, _side: Side, decoder: Any) -> None:  # noqa: ANN401 - a Decoder
         """Noted."""
@@ -135,6 +139,23 @@ def test_stopping_ends_the_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     assert threading.active_count() < 50
 
 
+def test_record_ids_change_over_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a lane shows ids their kernel takes over after the decoders, with the same ids; a kernel that cannot be had costs a line."""
+    raw = RawBatch(pa.record_batch({"payload": pa.array([b"a", None], pa.binary())}), (), 1)
+    monkeypatch.setattr(upgrade, "warm", lambda _path: True)
+    ids, seen = RecordIds(), RecordingObserver()
+    before = ids(raw, "c")
+    for path, code in ((upgrade.RECORD_IDS[1], None), ("thalweg.arrow.record_id_kernel:nothing", "decode.reference")):
+        monkeypatch.setattr(upgrade, "RECORD_IDS", ("record-ids", path))
+        made = Upgrade([Table(json_side(fast=None))], seen, ids)  # type: ignore[list-item]
+        made.start()
+        made._thread.join(110)
+        made.stop()
+        assert [n.code for n in seen.of(Notice)] == ([code] if code else [])
+        assert ids._make is not record_ids
+        assert ids(raw, "c").equals(before)
+
+
 def test_warming_leaves_a_mark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The mark lies in the folder of the cache, which changes with every kernel, version and processor."""
     monkeypatch.setattr(registry, "attribute", lambda path: (lambda: tmp_path / "k") if path.endswith("cache_folder") else (lambda: None))
@@ -143,3 +164,14 @@ def test_warming_leaves_a_mark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     warm_up("some.module:make")
     assert warm("some.module:make")
     assert marker("some.module:make").parent == tmp_path / "k"
+
+
+def test_a_large_batch_waits_for_decoders_that_only_have_to_be_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With everything in the cache, the run tells its tables what to wait for, and tells them when it is there; else it does not."""
+    loaded, _ = run(json_side(), monkeypatch)
+    monkeypatch.setattr(Upgrade, "_warmed", lambda *_: False)
+    compiled, _ = run(json_side(), monkeypatch, is_warm=False)
+
+    assert loaded.soon is not None
+    assert loaded.soon.is_set()
+    assert compiled.soon is None
