@@ -228,8 +228,6 @@ class _Wiring:
         facts = {"pipeline": plan.settings.name}
         for table in plan.sources:
             facts[f"source {table.name}"] = f"{table.kind} {table.plugin.describe_start(table.location, table.options)}".strip()
-            if table.schema is not None:
-                facts[f"schema {table.name}"] = ", ".join(f"{f.name} {f.type}" for f in table.schema)
         for lane in plan.lanes:
             facts[f"sink {lane.name}"] = f"{lane.kind} {lane.guarantee.value}" + (", gates the source" if lane.gates else "")
         return facts

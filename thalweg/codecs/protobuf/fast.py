@@ -39,18 +39,19 @@ class FastProtobufDecoder(Decoder):
     def __init__(
         self, reference: ProtobufDecoder, registry: SchemaRegistry | None, *, is_key: bool = False, wanted: Collection[str] | None = None
     ) -> None:
-        """``registry`` None: there is no framing; ``wanted`` None: all columns. Raises DescriptorError for what the kernel does not take."""
+        """``registry`` None: the payloads have no framing. Raises DescriptorError for a message that the kernel does not take."""
         self._reference = reference
+        self._schema = kept(reference.schema, wanted)
         self._header = header_name(is_key=is_key)
         self._cut: Counter[str] = Counter()
-        self._program = compile_decoder(reference.table, wanted=kept(reference.schema, wanted).names, on_text=self._note_cut)
+        self._program = compile_decoder(reference.table, wanted=self._schema.names, on_text=self._note_cut)
         self._writers = None if registry is None else Writers(reference.table, registry)
         self.slow = 0
 
     @property
     def schema(self) -> pa.Schema:
         """The table's columns that somebody reads."""
-        return self._program.schema
+        return self._schema
 
     @property
     def name(self) -> str:
@@ -94,7 +95,7 @@ class FastProtobufDecoder(Decoder):
         rest = np.flatnonzero(left)
         if not len(rest):
             return fast
-        exact = pruned(self._reference.decode(*taken(payloads, headers, rest)), self.schema)
+        exact = pruned(self._reference.decode(*taken(payloads, headers, rest)), self._schema)
         self.slow += len(exact.rows)
         return spliced(self.schema, [(fast, None if whole else own), (exact, rest)])
 
@@ -149,8 +150,7 @@ def make(request: DecodeRequest, registry: SchemaRegistry | None, reference: Dec
     if not isinstance(reference, ProtobufDecoder):
         return None
     try:
-        asked = None if request.format == "protobuf" else registry
-        return FastProtobufDecoder(reference, asked, is_key=request.is_key, wanted=request.wanted)
+        return FastProtobufDecoder(reference, None if request.format == "protobuf" else registry, is_key=request.is_key, wanted=request.wanted)
     except DescriptorError:
         return None
 
