@@ -135,26 +135,6 @@ class TestEveryFormat(CodecSuite):
         return BENCHES[request.param](tmp_path)
 
 
-class TestCompiled(CodecSuite):
-    """The suite, over the compiled decoder of each format that has one."""
-
-    @pytest.fixture(params=[f for f in FORMATS if f != "raw"])
-    def bench(self, request: pytest.FixtureRequest, tmp_path: Path) -> CodecBench:
-        """One format."""
-        return _Compiled(**vars(BENCHES[request.param](tmp_path)))
-
-
-class _Compiled(CodecBench):
-    """A bench whose decoder is the compiled one."""
-
-    def decoder(self) -> Decoder:
-        """What takes the reference decoder's place in a run."""
-        assert self.plugin.fast is not None
-        made: Decoder | None = registry.attribute(self.plugin.fast)(self.request, self.registry, super().decoder())
-        assert made is not None
-        return made
-
-
 class TestDeclaredAvro(CodecSuite):
     """The suite, over declared columns that leave a field out and widen another."""
 

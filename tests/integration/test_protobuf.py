@@ -11,7 +11,7 @@ from google.protobuf import json_format, message_factory
 from tests.integration.conftest import Lab, until
 from thalweg.codecs.protobuf.descriptors import messages_of_set
 from thalweg.codecs.protobuf.framing import write_indexes
-from thalweg.errors import ScriptErrors
+from thalweg.errors import ScriptErrors, UserError
 from thalweg.model.events import DecodeCounts, Notice, SchemaResolved
 from thalweg.native.protoc import compile_protos
 from thalweg.testing.registry import TestRegistry
@@ -206,6 +206,21 @@ def test_what_lies_too_deep(lab: Lab, registry: TestRegistry) -> None:
     assert notices == [("warning", "decode.depth"), ("warning", "decode.depth_cut")]
     assert "'in.in': message t.D lies deeper" in lab.seen.of(Notice)[0].message
     assert sum(c["cut t.D"] for c in counts) == 3
+
+
+def test_depth_for_all_tables(lab: Lab, registry: TestRegistry) -> None:
+    """The setting counts where a table does not say it (DEC-08, CFG-14)."""
+    registry.add("deep", 'syntax = "proto3"; package t; message D { D in = 1; int32 x = 2; }', kind="PROTOBUF")
+    options = from_registry(registry).replace("orders-value", "deep").replace("Order", "t.D")
+    found = []
+    for more in ("", ", 'decode.max_depth' '2'"):
+        epochs = lab.build(SQL % (options + more, "latest-offset"), decode__max_depth="3")._machine.epochs
+        found.append(str(epochs._flows["orders"].decoding.schema.field("in").type))
+        epochs.close()
+
+    assert [kind.count("struct") for kind in found] == [2, 1]
+    with pytest.raises(UserError, match=r"decode\.max_depth"):
+        lab.build(SQL % (options, "latest-offset"), decode__max_depth="0")
 
 
 @pytest.mark.parametrize(

@@ -74,7 +74,7 @@ def find_side(draft: Draft, table: CreateTable, source: SourcePlugin, *, is_key:
         draft.fail(e.message, option.value_start, len(option.value) + 2, e.hint)
         return None
     reader = Reader(plugin.options, ("key.",) if is_key else ("", "value."))
-    return Side(option.value, plugin, reader, binding.read(draft, table.options, reader, place), is_key)
+    return Side(option.value, plugin, reader, binding.read(draft, table.options, reader, place, _settings(draft, plugin)), is_key)
 
 
 def _own_format(draft: Draft, table: CreateTable, name: str) -> Side | None:
@@ -107,6 +107,12 @@ def resolve(draft: Draft, bound: Bound, side: Side, declared: pa.Schema | None) 
     except UserError as e:
         _refuse(draft, table, side, e)
         return None
+
+
+def _settings(draft: Draft, plugin: CodecPlugin) -> dict[str, str]:
+    """The codec's options that settings give, as text."""
+    found = {key: getattr(draft.values, key.replace(".", "_"), None) for key in plugin.settings}
+    return {key: str(value) for key, value in found.items() if value is not None}
 
 
 def _refuse(draft: Draft, table: CreateTable, side: Side, error: UserError) -> None:

@@ -120,6 +120,8 @@ class CodecPlugin:
     column whose declared type the wire cannot give; SchemaUnknown or SchemaUnavailable from the registry."""
     decoder: Callable[[DecodeRequest, SchemaRegistry | None], Decoder]
     """Makes the decoder; may ask the registry."""
+    settings: tuple[str, ...] = ()
+    """Options that the setting of the same name gives where a table does not."""
     fast: str | None = None
     """``module:function`` with the signature ``(request, registry, reference decoder) -> Decoder | None``; loaded by name when it is wanted,
     since it brings the compiler. What it makes gives exactly what the reference gives, and may take its place between two batches."""

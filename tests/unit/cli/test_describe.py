@@ -197,6 +197,25 @@ def test_options_are_those_of_sql(subjects: TestRegistry, capsys: pytest.Capture
     assert "hunter2" not in str(caught.value) + out
 
 
+def test_a_diamond_of_references(subjects: TestRegistry, capsys: pytest.CaptureFixture[str]) -> None:
+    """What two references import is defined once, bundled files need not be there; an error of one subject stays with it (PB-24, RG-07)."""
+    head, kind = 'syntax = "proto3"; package {}; ', "PROTOBUF"
+    subjects.add("d", head.format("d") + "message D { int32 x = 1; }", kind=kind)
+    for name, imported in (("b", "d.proto"), ("c", "other/d.proto")):
+        text = head.format(name) + f'import "{imported}"; import "google/protobuf/timestamp.proto"; message M {{ d.D d = 1; google.protobuf.Timestamp t = 2; }}'
+        subjects.add(name, text, kind=kind, references=(("d.proto" if name == "b" else "d", "d", 1),))
+    text = head.format("a") + 'import "b.proto"; import "c.proto"; import "confluent/meta.proto"; import "confluent/type/decimal.proto";'
+    references = (("b.proto", "b", 1), ("c.proto", "c", 1))
+    subjects.add("a", f"{text} message A {{ b.M b = 1; c.M c = 2; confluent.type.Decimal p = 3; }}", kind=kind, references=references)
+    subjects.add("broken", f"{text} message A {{ lost.M b = 1; }}", kind=kind, references=references)
+    with pytest.raises(UserError, match="lost"):
+        describe_schema("broken", registry=subjects.url)
+
+    assert describe_schema("a", registry=subjects.url) == 0
+    out = capsys.readouterr().out
+    assert all(path in out for path in ("b.d.x ", "c.d.x ", "c.t ", "p.value ", "p.precision "))
+
+
 @pytest.mark.parametrize(
     ("subject", "given", "said"),
     [

@@ -9,7 +9,8 @@ import numpy as np
 import pyarrow as pa
 
 from thalweg.arrow.kernel_rows import payload_views
-from thalweg.codecs.protobuf.framing import PREFIX_BYTES
+from thalweg.arrow.rows import BadValue
+from thalweg.codecs.protobuf.framing import PREFIX_BYTES, from_prefix
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 WINDOW: Final = 16
 """Longest prefix that is told from others here; longer ones, which nobody writes, are the reference decoder's."""
 _LAST: Final = 0x80
+_USUAL: Final = 8
+"""Different prefixes that are looked for one after the other, which is quicker than all at once."""
 _FIRST_MESSAGE: Final = PREFIX_BYTES + 1
 
 
@@ -33,41 +36,47 @@ class Prefixes:
 def prefixes_of(payloads: pa.BinaryArray) -> Prefixes:
     """The framing of each payload: a magic byte, an id of four bytes, then the path of message indexes."""
     src, offs, _ = payload_views(payloads)
+    at, end = offs[:-1].astype(np.int64), offs[1:].astype(np.int64)
     which = np.full(len(payloads), -1, np.int64)
-    framed = np.flatnonzero(np.diff(offs) > PREFIX_BYTES)
-    framed = framed[src[offs[framed]] == 0]
-    is_first = src[offs[framed] + PREFIX_BYTES] == 0
-    first = framed[is_first]
-    ids, which[first] = _distinct(_ids(src, offs[first].astype(np.int64)))
-    found = [b"\0" + int(schema_id).to_bytes(4, "big") + b"\0" for schema_id in ids]
-    others = framed[~is_first]
-    if len(others):
-        more, places = _longer(src, offs[others].astype(np.int64), offs[others + 1].astype(np.int64))
-        which[others] = np.where(places >= 0, places + len(found), -1)
+    left = np.flatnonzero(end - at > PREFIX_BYTES)
+    left = left[src[at[left]] == 0]
+    found: list[bytes] = []
+    while len(left) and len(found) < _USUAL:
+        prefix = _first(src[at[left[0]] : min(end[left[0]], at[left[0]] + WINDOW)].tobytes())
+        if prefix is None:
+            break
+        same = _begins(src, at[left], end[left], prefix)
+        which[left[same]] = len(found)
+        found.append(prefix)
+        left = left[~same]
+    if len(left):
+        more, places = _others(src, at[left], end[left])
+        which[left] = np.where(places >= 0, places + len(found), -1)
         found += more
     return Prefixes(found, which)
 
 
-def _ids(src: npt.NDArray[np.uint8], at: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """The ids behind the magic bytes at ``at``."""
-    out = np.zeros(len(at), np.int64)
-    for byte in range(1, PREFIX_BYTES):
-        out = out << 8 | src[at + byte]
-    return out
+def _first(payload: bytes) -> bytes | None:
+    """The prefix of a payload; None where it is broken or longer than the window."""
+    try:
+        return payload[: from_prefix(payload)[1]]
+    except BadValue:
+        return None
 
 
-def _distinct(values: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """The different values and each one's place; most batches have one."""
-    if len(values) and (values == values[0]).all():
-        return values[:1], np.zeros(len(values), np.int64)
-    different, places = np.unique(values, return_inverse=True)
-    return different, places.astype(np.int64)
+def _begins(src: npt.NDArray[np.uint8], at: npt.NDArray[np.int64], end: npt.NDArray[np.int64], prefix: bytes) -> npt.NDArray[np.bool_]:
+    """Which payloads begin with a prefix; all of them have more than ``PREFIX_BYTES`` bytes."""
+    same = end - at >= len(prefix)
+    last = len(src) - 1
+    for i in range(1, len(prefix)):
+        same &= src[np.minimum(at + i, last)] == prefix[i]
+    return same
 
 
-def _longer(
+def _others(
     src: npt.NDArray[np.uint8], at: npt.NDArray[np.int64], end: npt.NDArray[np.int64]
 ) -> tuple[list[bytes], npt.NDArray[np.int64]]:
-    """Prefixes with a path of several bytes: the different ones, and each payload's place among them, -1 for what is longer than the window."""
+    """The different prefixes of any payloads, and each one's place among them, -1 for what is broken or longer than the window."""
     columns = np.arange(WINDOW)
     inside = at[:, None] + columns < end[:, None]
     window = np.where(inside, src[np.where(inside, at[:, None] + columns, 0)], 0).astype(np.uint8)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from random import Random
 from typing import TYPE_CHECKING
 
@@ -19,10 +20,10 @@ from thalweg.codecs.protobuf import fast
 from thalweg.codecs.protobuf.decoder import ProtobufDecoder
 from thalweg.codecs.protobuf.descriptors import DescriptorError
 from thalweg.codecs.protobuf.fast import FastProtobufDecoder
-from thalweg.codecs.protobuf.framing import write_indexes
+from thalweg.codecs.protobuf.framing import from_prefix, write_indexes
 from thalweg.codecs.protobuf.kernel_framing import prefixes_of
 from thalweg.errors import SchemaUnavailable, UserError
-from thalweg.testing.codecs import CodecBench, decode
+from thalweg.testing.codecs import CodecBench, decode, mutated
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -71,7 +72,17 @@ def test_a_batch_of_everything() -> None:
     same(one, two, sent[:1])
     assert one.schema == two.schema
     assert one.notices == two.notices
-    assert one.slow_rows == {"protobuf": 5}  # a count of indexes that is longer than it needs to be
+    assert one.slow_rows["protobuf"] <= 5  # a count of indexes that is longer than it needs to be, where it is not the first of its kind
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_damaged_framing(seed: int) -> None:
+    """Whatever is changed in a payload, its prefix included, it costs its own row and says what the reference says (PRO-08, RG-05)."""
+    damaged = list(mutated(GOOD, seed, 400))
+    values = [None if n % 5 else value for n, value in enumerate(mutated([b"\x00\x00\x00\x00\x01" + SECOND, b"\x01" + GUID.bytes + SECOND], seed, 400))]
+
+    same(*both(bench()), damaged)
+    same(*both(bench()), damaged, [[] if value is None else [("__value_schema_id", value)] for value in values])
 
 
 def test_headers_name_schemas() -> None:
@@ -147,6 +158,20 @@ def test_equals_the_reference(seed: int, depth: int, enum: str, unit: str) -> No
     same(one, ProtobufDecoder(of, None), sent)
 
 
+@pytest.mark.parametrize("wanted", [["s"], [], ["lost"], ["s", "n"]])
+def test_only_what_is_read(wanted: list[str]) -> None:
+    """Columns that nobody reads are checked and left out, by either path; rows and faults stay the same (DEC-04)."""
+    of = bench()
+    request = dataclasses.replace(of.request, wanted=frozenset(wanted))
+    one = fast.make(request, of.registry, of.decoder())
+    assert one is not None
+    found, expected = decode(one, [*GOOD, *HOSTILE]), decode(of.decoder(), [*GOOD, *HOSTILE])
+
+    assert one.schema.names == ([name for name in ("n", "s") if name in wanted] or ["n"])
+    assert found.batch.to_pylist() == expected.batch.select(one.schema.names).to_pylist()
+    assert (found.rows.to_pylist(), found.bad) == (expected.rows.to_pylist(), expected.bad)
+
+
 TEXT = """
 syntax = "proto3"; package t; import "google/protobuf/timestamp.proto";
 message R { int32 n = 1; google.protobuf.Timestamp at = 2; R in = 3; Color c = 4; } enum Color { RED = 0; BLUE = 1; }
@@ -184,7 +209,17 @@ def test_prefixes() -> None:
     found = prefixes_of(pa.array(sent, pa.binary()))
 
     assert found.which[: len(GOOD)].tolist() == found.which[len(GOOD) : 2 * len(GOOD)].tolist()
-    assert [found.found[i][:8] for i in found.which[:3]] == [GOOD[0][:7] + b"\0", GOOD[1] + b"\0", GOOD[2][:6]]
-    assert len(found.found) == 4
-    assert np.flatnonzero(found.which < 0).tolist() == [3, 9, 12, 13, 14, 15, 16]
-    assert found.found[found.which[0]][:7] == framed(1, SECOND, b"")
+    assert [found.found[i] for i in found.which[:6]] == [GOOD[0][:7], GOOD[1], GOOD[2][:6], GOOD[3][:8], GOOD[4][:8], GOOD[5][:7]]
+    assert len(found.found) == 5
+    assert np.flatnonzero(found.which < 0).tolist() == [12, 13, 14, 15, 16]
+
+
+def test_many_prefixes() -> None:
+    """However many there are in a batch, each row has its own; what is cut short or longer than the window has none."""
+    paths = [[n, n * 9] for n in range(40)] + [[300, 5, 70_000], [1] * 32]
+    sent = [framed(n % 7, write_indexes(path)) for n, path in enumerate(paths)]
+    found = prefixes_of(pa.array([*sent, framed(1, b"\x82"), *sent, framed(1, b"\xff" * 20), framed(1, b"\x07\x02")], pa.binary()))
+
+    assert [from_prefix(found.found[i])[0] for i in found.which[:41]] == [(n % 7, tuple(path)) for n, path in enumerate(paths[:41])]
+    assert found.which[43:84].tolist() == found.which[:41].tolist()
+    assert np.flatnonzero(found.which < 0).tolist() == [41, 42, 84, 85]
