@@ -164,7 +164,7 @@ def test_generated_pages_are_current(file: str) -> None:
 def test_error_codes_are_all_explained() -> None:
     """docs/reference/error-codes.md has a row for every code that a dead letter can carry (DLQ-02)."""
     sources = "".join(p.read_text(encoding="utf-8") for p in (ROOT / "thalweg").rglob("*.py"))
-    settings = {"decode.max_bytes", "decode.max_depth", "sql.on_error"}
+    settings = {"decode.kernels", "decode.max_bytes", "decode.max_depth", "sql.on_error"}
     codes = set(re.findall(r'"((?:decode|sql|source)\.[a-z_]+)"', sources)) - settings
     notices = set(re.findall(r'(?:otice|_say)\("\w+", "([a-z_.]+)"', sources))
     page = (ROOT / "docs" / "reference" / "error-codes.md").read_text(encoding="utf-8")

@@ -91,6 +91,13 @@ def test_unit_tests_mirror_the_package() -> None:
     assert lost == []
 
 
+def test_descriptors_stay_at_the_edge() -> None:
+    """Only the Protobuf codec imports Google's library: no sink, plan, engine or transport sees a descriptor (PRO-05, PRO-14)."""
+    users = [p for p in PACKAGE.rglob("*.py") if re.search(r"^\s*(from|import) google\b", p.read_text(encoding="utf-8"), re.MULTILINE)]
+
+    assert {p.parent.relative_to(PACKAGE).as_posix() for p in users} == {"codecs/protobuf"}
+
+
 def test_package_ships_its_sql() -> None:
     """The wheel is told to carry the ready-made SQL, and there is some to carry (PKG-01)."""
     config = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))

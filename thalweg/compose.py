@@ -94,6 +94,7 @@ class _Wiring:
         self._failure = Failure()
         self._sources: dict[str, Source] = {}
         self._registries: dict[tuple[str | None, ...], SchemaRegistry] = {}
+        self._decodings: dict[str, Decoding] = {}
 
     # -- single parts
     def target(self, lane: LanePlan) -> Target:
@@ -116,7 +117,10 @@ class _Wiring:
     def source(self, table: SourceTable, *, group: bool = True) -> Source:
         """The source of a table; quickstart data is made and filled in here, since that takes an engine and an encoder."""
         folder = str(Path(self._plan.source.file).parent)
-        context = SourceContext(self._plan.settings.name, table.name, self._clock, self._observer, group, folder, self._failure.stopping.is_set)
+        blocks = None if table.plugin.format is None else self.decoding(table).sides[0].reference.blocks
+        context = SourceContext(
+            self._plan.settings.name, table.name, self._clock, self._observer, group, folder, blocks, self._failure.stopping.is_set
+        )
         source: Source = table.plugin.make(table.location, table.options, context)
         self._sources[table.name] = source
         query = table.plugin.query_file(table.location, table.options)
@@ -135,8 +139,10 @@ class _Wiring:
                 yield encode(row)
 
     def decoding(self, table: SourceTable) -> Decoding:
-        """The decoders of a table."""
-        return Decoding(table, self._side(table.value), self._side(table.key) if table.key is not None else None)
+        """The decoders of a table, made once."""
+        if table.name not in self._decodings:
+            self._decodings[table.name] = Decoding(table, self._side(table.value), self._side(table.key) if table.key is not None else None)
+        return self._decodings[table.name]
 
     def _side(self, side: PayloadFormat) -> Side:
         """One side's decoder and what a faster one needs to know."""
@@ -226,8 +232,10 @@ class _Wiring:
         facts = {"pipeline": plan.settings.name}
         for table in plan.sources:
             facts[f"source {table.name}"] = f"{table.kind} {table.plugin.describe_start(table.location, table.options)}".strip()
-            if table.schema is not None:
-                facts[f"schema {table.name}"] = ", ".join(f"{f.name} {f.type}" for f in table.schema)
+            wanted = table.value.request.wanted
+            if wanted is not None and table.schema is not None:
+                read = [name for name in table.schema.names if name in wanted]
+                facts[f"reads {table.name}"] = f"{', '.join(read) or 'no column'} ({len(read)} of {len(table.schema)} columns; the others are checked only)"
         for lane in plan.lanes:
             facts[f"sink {lane.name}"] = f"{lane.kind} {lane.guarantee.value}" + (", gates the source" if lane.gates else "")
         return facts

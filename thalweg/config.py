@@ -67,6 +67,9 @@ class Settings:
     decode_kernels: str = option(
         "decode.kernels", one_of("auto", "off"), default="auto", doc="auto: compiled decoders take over as soon as they are ready; off: the exact path only"
     )
+    decode_max_depth: int | None = option(
+        "decode.max_depth", at_least(1), default=None, doc="for tables in Avro and Protobuf that do not say it; what lies deeper becomes JSON text"
+    )
     repl_mode: str = option("repl.mode", one_of("snapshot", "tail"), default="snapshot", doc="what SELECT over a stream does in the REPL")
     repl_tail_from: str = option("repl.tail.from", one_of("latest", "earliest"), default="latest", doc="where tailing a stream begins in the REPL")
     repl_snapshot_bytes: int = option("repl.snapshot.bytes", at_least(1, size), default=4 << 30, doc="bound of a snapshot on disk")

@@ -99,7 +99,7 @@ def bench(title: str, text: str, fill: Callable[..., Message], touch: Callable[[
 
 def main() -> None:
     """Both shapes."""
-    rows = int(sys.argv[1]) if len(sys.argv) > 1 else 50_000
+    rows = int(sys.argv[1]) if len(sys.argv) > 1 else 100_000
     bench("Order of 17 columns", ORDER, order, touch_order, rows)
     bench("Message of 128 fields", WIDE, wide, touch_wide, max(rows // 5, 1000))
 

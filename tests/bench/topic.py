@@ -1,93 +1,117 @@
-"""From a topic to two Parquet tables: ``python tests/bench/topic.py --servers 127.0.0.1:9092 [--records 1000000] [--seed]``.
+"""From a topic to two Parquet tables: ``python tests/bench/topic.py [--servers 127.0.0.1:9092] [--records 10000000] [--format json]``.
 
-``--seed`` first fills a new topic with nested JSON orders of about 270 bytes; without it the topic of an earlier run is read again.
+Without ``--servers`` a broker is started. The topic is filled once and read again by later runs. ``twg stream`` is a process of its own;
+``Consumer.consume`` alone, tuned, reads the same topic in the same run. Rates are from the first record to the last commit.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
+import os
+import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from confluent_kafka import Producer
-from confluent_kafka.admin import AdminClient, NewTopic
-from figures import head, peak_mib, resident_mib, show
+import orders
+from confluent_kafka import Consumer, TopicPartition
+from figures import head, show
 
-from thalweg import compose
+sys.path.insert(0, str(Path(__file__).parents[2]))
+from tests.services.kafka import start_kafka
 
-TOPIC = "bench.orders"
-SCRIPT = """
-CREATE EXTERNAL TABLE orders (
-  order_id BIGINT NOT NULL, placed_at TIMESTAMP_LTZ(3), status STRING, amount DOUBLE,
-  customer ROW<id BIGINT, name STRING, country STRING>, lines ARRAY<ROW<sku STRING, qty INT, price DOUBLE>>
-) STORED AS KAFKA LOCATION 'kafka://{servers}/{topic}'
-OPTIONS ('format' 'json', 'scan.startup.mode' 'earliest-offset', 'scan.bounded.mode' 'latest-offset', 'properties.group.id' 'bench-{run}');
-CREATE VIEW clean AS
-SELECT order_id, placed_at, upper(customer['country']) AS country, amount, lines FROM orders WHERE status <> 'TEST';
-CREATE VIEW order_lines AS
-SELECT order_id, l['sku'] AS sku, l['qty'] AS qty, l['price'] AS price FROM (SELECT order_id, unnest(lines) AS l FROM clean);
-COPY (SELECT order_id, placed_at, country, amount FROM clean) TO '{out}/orders/' STORED AS PARQUET;
-COPY order_lines TO '{out}/lines/' STORED AS PARQUET;
-"""
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+CHILD = Path(__file__).with_name("measured_stream.py")
 
 
-def order(n: int) -> bytes:
-    """A nested order of about 270 bytes."""
-    lines = [{"sku": f"SKU-{(n + i) % 997:04d}", "qty": n % 7 + 1, "price": (n + i) % 9000 / 100} for i in range(2)]
-    return json.dumps({
-        "order_id": n, "placed_at": "2026-01-01T12:00:00.000Z", "status": "TEST" if n % 10 == 0 else "PAID", "amount": n % 100_000 / 100,
-        "customer": {"id": n % 5000, "name": f"customer {n % 5000:05d}", "country": ("de", "fr", "nl", "dk")[n % 4]}, "lines": lines,
-    }).encode()  # fmt: skip
+@contextlib.contextmanager
+def broker(servers: str | None) -> Iterator[str]:
+    """The broker that was named, or one that ends with the run."""
+    if servers is not None:
+        yield servers
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        server = start_kafka(Path(folder))
+        try:
+            yield server.address
+        finally:
+            server.kill()
 
 
-def seed(servers: str, records: int) -> int:
-    """Make the topic anew and fill its 8 partitions; returns the bytes sent."""
-    admin = AdminClient({"bootstrap.servers": servers})
-    if TOPIC in admin.list_topics(timeout=10).topics:
-        admin.delete_topics([TOPIC])[TOPIC].result(30)
-        time.sleep(2)
-    admin.create_topics([NewTopic(TOPIC, 8, 1)])[TOPIC].result(30)
-    producer = Producer({"bootstrap.servers": servers, "linger.ms": 50, "compression.type": "lz4", "queue.buffering.max.messages": 500_000})
-    sent = 0
-    for n in range(records):
-        value = order(n)
-        sent += len(value)
-        while True:
-            try:
-                producer.produce(TOPIC, value, partition=n % 8)
-                break
-            except BufferError:
-                producer.poll(0.1)
-    producer.flush(120)
-    return sent
+def stream(servers: str, topic: str, form: str, records: int, partitions: int, given: list[str], settings: list[str]) -> dict[str, Any]:
+    """One bounded run of ``twg stream``; what its process measured."""
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder)
+        ends = ";".join(f"partition:{i},offset:{records // partitions}" for i in range(partitions))
+        options = f"'scan.bounded.mode' 'specific-offsets', 'scan.bounded.specific-offsets' '{ends}', 'properties.group.id' 'bench-{time.time_ns()}'"
+        options += "".join(f", '{key}' '{value}'" for key, _, value in (pair.partition("=") for pair in given))
+        (out / "bench.sql").write_text(orders.script(form, servers=servers, topic=topic, options=options, out=folder), encoding="utf-8")
+        env = {**os.environ, "MEASURED": str(out / "measured.json"), "PYTHONPATH": str(CHILD.parents[2])}
+        subprocess.run([sys.executable, str(CHILD), "stream", str(out / "bench.sql"), *(word for pair in settings for word in ("--set", pair))], env=env, check=True)
+        found: dict[str, Any] = json.loads((out / "measured.json").read_text())
+        found["files"] = sum(f.stat().st_size for f in out.rglob("*.parquet"))
+        return found
+
+
+def consume(servers: str, topic: str, records: int, partitions: int) -> tuple[float, float]:
+    """Seconds, and processor seconds of the process, that ``Consumer.consume`` needs for as many records, doing nothing with them."""
+    consumer = Consumer({
+        "bootstrap.servers": servers, "group.id": "bench", "enable.auto.commit": False, "fetch.queue.backoff.ms": 5, "log_level": 0,
+        "queued.min.messages": 1_000_000, "queued.max.messages.kbytes": 65_536, "fetch.message.max.bytes": 4_000_000, "check.crcs": False,
+    })  # fmt: skip
+    consumer.assign([TopicPartition(topic, i, 0) for i in range(partitions)])
+    rows = len(consumer.consume(1, 30))
+    began, cpu = time.perf_counter(), time.process_time()
+    while rows < records:
+        rows += len(consumer.consume(10_000, 0.2))
+    taken = time.perf_counter() - began, time.process_time() - cpu
+    consumer.close()
+    return taken
+
+
+def report(found: dict[str, Any], records: int) -> float:
+    """The figures of a run; its rate."""
+    (first,), commits = found["first"], found["commits"]
+    rate = float(records / (commits[-1][0] - first))
+    middle = next(c for c in commits if c[1] >= records // 2)
+    show("twg stream", rate, "records/s")
+    if middle is not commits[-1]:
+        show("twg stream, second half", (records - middle[1]) / (commits[-1][0] - middle[0]), "records/s")
+    show("peak memory", found["peak"], "MiB")
+    show("peak memory of Arrow's pool", found["arrow"], "MiB")
+    show("files", found["files"] / records, "bytes/record")
+    for name, seconds in sorted(found["threads"].items(), key=lambda item: -item[1]):
+        if seconds > records / 1e8:
+            show(f"processor, thread {name}", seconds / records * 1e6, "us/record")
+    show("processor, all threads", sum(found["threads"].values()) / records * 1e6, "us/record")
+    return rate
 
 
 def main() -> None:
-    """Seed if asked to, run once, show figures."""
+    """Fill if need be, run, show."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--servers", required=True)
-    parser.add_argument("--records", type=int, default=1_000_000)
-    parser.add_argument("--seed", action="store_true")
+    parser.add_argument("--servers")
+    parser.add_argument("--records", type=int, default=10_000_000)
+    parser.add_argument("--partitions", type=int, default=4)
+    parser.add_argument("--format", choices=sorted(orders.SCRIPTS), default="json")
+    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a setting of the run")
+    parser.add_argument("--option", action="append", default=[], metavar="KEY=VALUE", help="an option of the source table")
     given = parser.parse_args()
-    nbytes = seed(given.servers, given.records) if given.seed else sum(len(order(n)) for n in range(10_000)) * given.records // 10_000
-    head("Topic to two Parquet tables")
-    with tempfile.TemporaryDirectory() as folder:
-        script = Path(folder) / "bench.sql"
-        script.write_text(
-            SCRIPT.format(servers=given.servers, topic=TOPIC, run=time.time_ns(), out=folder), encoding="utf-8"
-        )
-        pipeline = compose.build(compose.read_plan(str(script), settings={}, environ={}, connect=False))
-        before = resident_mib()
-        began = time.perf_counter()
-        pipeline.run()
-        seconds = time.perf_counter() - began
-    show("records", given.records, "")
-    show("rate", given.records / seconds, "records/s")
-    show("rate", nbytes / seconds / 1e6, "MB/s")
-    show("resident before the run", before, "MiB")
-    show("peak memory", peak_mib(), "MiB")
+    topic = f"bench.orders.{given.format}.{given.partitions}"
+    with broker(given.servers) as servers:
+        orders.seed(servers, topic, given.format, given.records, given.partitions)
+        head(f"Topic to two Parquet tables, {given.records:,} {given.format} orders")
+        rate = report(stream(servers, topic, given.format, given.records, given.partitions, given.option, given.set), given.records)
+        seconds, cpu = consume(servers, topic, given.records, given.partitions)
+        show("Consumer.consume alone, tuned", given.records / seconds, "records/s")
+        show("Consumer.consume alone, processor", cpu / given.records * 1e6, "us/record")
+        show("twg stream / Consumer.consume", rate * seconds / given.records, "times")
 
 
 if __name__ == "__main__":

@@ -83,6 +83,17 @@ class Lab:
         """Run to the bounded end; raises what the run raises."""
         self.build(sql, **settings).run()
 
+    def run_compiled(self, sql: str, **settings: str) -> None:
+        """Run to the bounded end with compiled decoders from the first record on; raises what the run raises."""
+        pipeline = self.build(sql, **settings)
+        for flow in pipeline._machine.epochs._flows.values():
+            for side in flow.decoding.sides:
+                assert side.codec.fast is not None
+                made = registry.attribute(side.codec.fast)(side.request, side.asked, side.reference)
+                assert made is not None
+                flow.decoding.use(side, made)
+        pipeline.run()
+
     def start(self, sql: str, **settings: str) -> None:
         """Run in the background; ``stop`` ends it."""
         pipeline = self.build(sql, **settings)

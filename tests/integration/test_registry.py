@@ -11,7 +11,7 @@ import pytest
 
 from tests.integration.conftest import until
 from thalweg.errors import ThalwegError
-from thalweg.model.events import BadRecords, Notice
+from thalweg.model.events import BadRecords, DecodeCounts, Notice
 from thalweg.testing.registry import TestRegistry
 
 if TYPE_CHECKING:
@@ -96,8 +96,9 @@ def test_a_registry_that_goes_away_stops_the_flow_and_loses_nothing(lab: Lab) ->
     assert lab.rows("dead") == []
 
 
-def test_what_lies_too_deep_is_said_before_and_counted_after(lab: Lab) -> None:
-    """A recursive schema is cut at ``decode.max_depth``: a warning at the start, the cut values as JSON text, a count at the end (DEC-09)."""
+@pytest.mark.parametrize("compiled", [False, True])
+def test_what_lies_too_deep_is_said_before_and_counted_after(lab: Lab, compiled: bool) -> None:  # noqa: FBT001 - a parameter
+    """A recursive schema is cut at ``decode.max_depth``: a warning at the start, the cut values as JSON text, a count by type (DEC-09, DEC-10, DEC-11)."""
     node = {"type": "record", "name": "Node", "fields": [{"name": "v", "type": "long"}, {"name": "next", "type": ["null", "Node"], "default": None}]}
     value: dict[str, Any] = {"v": 0, "next": None}
     for n in range(1, 6):
@@ -105,9 +106,10 @@ def test_what_lies_too_deep_is_said_before_and_counted_after(lab: Lab) -> None:
     with TestRegistry() as registry:
         number = registered(registry, node)
         lab.fill(framed(node, number, **value))
-        lab.run(SQL.replace(" (id BIGINT, country STRING)", "").replace("'bad_data'", "'decode.max_depth' '3', 'bad_data'") % (registry.url, "latest-offset"))
+        (lab.run_compiled if compiled else lab.run)(SQL.replace(" (id BIGINT, country STRING)", "").replace("'bad_data'", "'decode.max_depth' '3', 'bad_data'") % (registry.url, "latest-offset"))
     codes = [e.code for e in lab.seen.of(Notice)]
 
     assert lab.column("out", "v") == [5]
     assert "Node" in next(e.message for e in lab.seen.of(Notice) if e.code == "decode.depth")
     assert codes.count("decode.depth_cut") == 1
+    assert [e.counts for e in lab.seen.of(DecodeCounts)] == [{"cut Node": 1}]

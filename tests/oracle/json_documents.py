@@ -127,7 +127,10 @@ class Writer:
         if meaning == b"uuid":
             text = f"{r.getrandbits(128):032x}"
             return self.string(self._spoiled("-".join([text[:8], text[8:12], text[12:16], text[16:20], text[20:]])))
-        t = field.type
+        return self._plain(field.type)
+
+    def _plain(self, t: pa.DataType) -> str:
+        r = self._random
         if kinds.is_struct(t):
             return self._object([t.field(i) for i in range(t.num_fields)])
         if kinds.is_map(t):
@@ -157,15 +160,12 @@ class Writer:
             return self.number()
         if kinds.is_decimal(t):
             return self._decimal(t)
-        if kinds.is_boolean(t):
-            return r.choice(["true", "false"])
-        if kinds.is_null(t):
-            return "null" if r.random() < 0.9 else self._any(0)
+        if kinds.is_boolean(t) or kinds.is_null(t):
+            return r.choice(["true", "false"]) if kinds.is_boolean(t) else ("null" if r.random() < 0.9 else self._any(0))
         if kinds.is_temporal(t):
             return self._moment(t)
-        if kinds.is_string(t) or kinds.is_large_string(t) or kinds.is_string_view(t):
-            return self.string(self.text())
-        return self.string(self._spoiled(self._base64(t)))
+        is_text = kinds.is_string(t) or kinds.is_large_string(t) or kinds.is_string_view(t)
+        return self.string(self.text() if is_text else self._spoiled(self._base64(t)))
 
     def _integer(self, bits: int, *, signed: bool) -> str:
         r = self._random

@@ -13,7 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.oracle.avro import plain_rows, reference
+from tests.oracle.agreement import avro_agrees
+from tests.oracle.avro import plain_rows
 from tests.oracle.avro_schemas import Maker, Writer, mutated, parsed
 from thalweg.codecs.avro.kernel_decoder import AvroProgram, Unsupported, compile_decoder
 from thalweg.codecs.avro.match import Incompatible
@@ -23,22 +24,6 @@ if TYPE_CHECKING:
     from thalweg.codecs.avro.schema import Node
 
 EXAMPLES = int(os.environ.get("KERNEL_EXAMPLES", "150"))
-
-
-def same(program: AvroProgram, writer: Node, reader: Node, payloads: list[bytes], *, max_depth: int = 24, union: str = "dense") -> int:
-    """Assert that kernel and reference agree on every row; returns the rows that the kernel left to the reference."""
-    found = program.decode(pa.array(payloads, pa.binary()))
-    found.batch.validate(full=True)
-    expected = reference(writer, reader, payloads, max_depth=max_depth, union=union)
-    slow = set(found.slow.tolist())
-    bad = {row: code for row, code in zip(expected.bad.rows, expected.bad.codes, strict=True) if row not in slow}
-
-    assert {int(row): program.reason(found, row)[0] for row in found.bad} == bad
-    kept = [i for i, row in enumerate(expected.rows.to_pylist()) if row not in slow]
-    assert found.rows.tolist() == [expected.rows[i].as_py() for i in kept]
-    assert found.batch.schema == expected.batch.schema
-    assert plain_rows(found.batch) == plain_rows(expected.batch.take(pa.array(kept, pa.int64())) if slow else expected.batch)
-    return len(slow)
 
 
 def compiled(writer: Node, reader: Node, *, max_depth: int, union: str = "dense") -> AvroProgram | None:
@@ -62,7 +47,7 @@ def test_kernel_equals_reference(seed: int, union: str, depth: int) -> None:
     good = [bytes_of.datum(writer) for _ in range(12)]
     bad = [mutated(random, random.choice(good), random.choice(good)) for _ in range(12)]
 
-    same(program, writer, writer, [*good, *bad, *good], union=union, max_depth=depth)
+    avro_agrees(program, writer, writer, [*good, *bad, *good], union=union, max_depth=depth)
 
 
 @settings(max_examples=EXAMPLES, deadline=None)
@@ -83,7 +68,7 @@ def test_resolution_equals_reference(seed: int, union: str) -> None:
     good = [bytes_of.datum(writer) for _ in range(12)]
     bad = [mutated(random, random.choice(good), random.choice(good)) for _ in range(8)]
 
-    same(program, writer, reader, [*good, *bad, *good], union=union, max_depth=3)
+    avro_agrees(program, writer, reader, [*good, *bad, *good], union=union, max_depth=3)
 
 
 @settings(max_examples=EXAMPLES, deadline=None)
@@ -125,7 +110,7 @@ def test_arena_grows_without_a_trace(size: int) -> None:
     payloads = [bytes_of.datum(writer) for _ in range(40)] + [b"\2\2" + bytes_of.long(size * 1000) + b"x" * (size * 1000) + b"\0\0"] * 40
 
     for _ in range(2):
-        same(program, writer, writer, payloads)
+        avro_agrees(program, writer, writer, payloads)
 
 
 def test_kernel_reads_what_fastavro_writes() -> None:

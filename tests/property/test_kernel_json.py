@@ -10,32 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.oracle.agreement import json_agrees
 from tests.oracle.json_documents import Maker, Writer, mutated
-from thalweg.codecs.json.decoder import JsonDecoder
 from thalweg.codecs.json.kernel_decoder import JsonProgram, compile_json
-from thalweg.codecs.json.options import JsonOptions
 from thalweg.codecs.json.values import Unsupported
 
 EXAMPLES = int(os.environ.get("KERNEL_EXAMPLES", "150"))
 DEPTH, SIZE, PREFIX = 12, 5_000, "_"
-
-
-def same(program: JsonProgram, schema: pa.Schema, payloads: list[bytes]) -> int:
-    """Assert that kernel and reference agree on every row; returns the rows that the kernel left to the reference."""
-    found = program.decode(pa.array(payloads, pa.binary()))
-    found.batch.validate(full=True)
-    slow = set(found.slow.tolist())
-    rest = [row for row in range(len(payloads)) if row not in slow]
-    options = JsonOptions(max_depth=DEPTH, max_bytes=SIZE)
-    expected = JsonDecoder(schema, options, PREFIX).decode(pa.array([payloads[row] for row in rest], pa.binary()), None)
-
-    bad = {rest[row]: code for row, code in zip(expected.bad.rows, expected.bad.codes, strict=True)}
-    assert {int(row): program.reason(found, int(row))[0] for row in found.bad} == bad
-    assert found.rows.tolist() == [rest[row] for row in expected.rows.to_pylist()]
-    assert found.batch.schema == program.schema
-    for name, array in zip(program.schema.names, found.batch.columns, strict=True):
-        assert array.equals(expected.batch.column(name)), (name, array, expected.batch.column(name))
-    return len(slow)
 
 
 def compiled(schema: pa.Schema, wanted: list[str] | None = None) -> JsonProgram | None:
@@ -62,7 +43,7 @@ def test_kernel_equals_reference(seed: int) -> None:
     program = compiled(schema)
     if program is not None:
         for _ in range(2):
-            same(program, schema, documents(random, schema, 12))
+            json_agrees(program, schema, documents(random, schema, 12), max_depth=DEPTH, max_bytes=SIZE)
 
 
 @settings(max_examples=EXAMPLES, deadline=None)
@@ -74,7 +55,7 @@ def test_dropped_columns_change_nothing_else(seed: int) -> None:
     wanted = random.sample(schema.names, random.randint(0, len(schema)))
     program = compiled(schema, wanted)
     if program is not None:
-        same(program, schema, documents(random, schema, 12))
+        json_agrees(program, schema, documents(random, schema, 12), max_depth=DEPTH, max_bytes=SIZE)
 
 
 @pytest.mark.parametrize("size", [1, 7, 64])
@@ -90,4 +71,4 @@ def test_arena_grows_without_a_trace(size: int) -> None:
     payloads += [b'{"a":[[' + b",".join([b'{"s":"x"}'] * size * 8) + b"]]}", b'{"t":"' + b"x" * (size * 70) + b'","d":1.5}'] * 40
 
     for _ in range(2):
-        same(program, schema, payloads)
+        json_agrees(program, schema, payloads, max_depth=DEPTH, max_bytes=SIZE)

@@ -47,7 +47,7 @@ def values(array: pa.Array) -> list[Any]:
     return list(array.to_pylist())
 
 
-def moment(ticks: int | None, kind: pa.DataType) -> Any:
+def moment(ticks: int | None, kind: pa.DataType) -> object:
     """Python's date or datetime; the number where it has none."""
     if ticks is None or (kinds.is_date32(kind) and not -719_162 <= ticks <= 2_932_896):
         return ticks

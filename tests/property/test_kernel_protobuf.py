@@ -4,25 +4,24 @@ from __future__ import annotations
 
 import os
 from random import Random
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
+import pytest
 from google.protobuf import message_factory
 from google.protobuf.message import DecodeError
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numba import config
 
-from tests.oracle.protobuf import Watching, normal, plain_rows, reference, state_of, table
+from tests.oracle.agreement import protobuf_agrees
+from tests.oracle.protobuf import Watching, normal, state_of, table
 from tests.oracle.protobuf_schemas import payloads, schema
 from thalweg.arrow.rows import BadValue
 from thalweg.codecs.protobuf.descriptors import DescriptorError
 from thalweg.codecs.protobuf.forms import Forms
-from thalweg.codecs.protobuf.kernel_decoder import ProtobufProgram, compile_decoder
+from thalweg.codecs.protobuf.kernel_decoder import compile_decoder
 from thalweg.errors import UserError
 from thalweg.kernels import program as p
-
-if TYPE_CHECKING:
-    from thalweg.codecs.protobuf.table import Table
 
 EXAMPLES = int(os.environ.get("KERNEL_EXAMPLES", "150"))
 OURS = ("UTF-8", "is missing", "no timestamp", "no duration", "no field number", "more than")
@@ -54,26 +53,8 @@ def test_reference_equals_runtime(seed: int) -> None:
             assert normal(form, state) == expected, payload.hex()
 
 
-def same(program: ProtobufProgram, of: Table, sent: list[bytes], columns: list[str] | None = None) -> int:
-    """Assert that kernel and reference agree on every row; returns the rows that the kernel left to the reference."""
-    found = program.decode(pa.array(sent, pa.binary()))
-    found.batch.validate(full=True)
-    expected = reference(of, sent)
-    slow = set(found.slow.tolist())
-    bad = {row: code for row, code in zip(expected.bad.rows, expected.bad.codes, strict=True) if row not in slow}
-
-    assert {int(row): program.reason(found, row)[0] for row in found.bad} == bad
-    kept = [i for i, row in enumerate(expected.rows.to_pylist()) if row not in slow]
-    assert found.rows.tolist() == [expected.rows[i].as_py() for i in kept]
-    wanted = expected.batch if columns is None else expected.batch.select(columns)
-    assert found.batch.schema == wanted.schema
-    rows = plain_rows(wanted)
-    assert plain_rows(found.batch) == [rows[i] for i in kept]
-    return len(slow)
-
-
 @settings(max_examples=EXAMPLES, deadline=None)
-@given(st.integers(0, 2**48), st.integers(1, 4), st.sampled_from(["name", "number"]), st.sampled_from(["us", "ns"]), st.booleans())
+@given(st.integers(0, 2**48), st.integers(1, 4), st.sampled_from(["string", "number"]), st.sampled_from(["us", "ns"]), st.booleans())
 def test_kernel_equals_reference(seed: int, depth: int, enum: str, unit: str, defaults: bool) -> None:  # noqa: FBT001 - drawn
     """Whatever a message holds, the kernel reads what the reference decoder reads, damage included (PB-01 to PB-23, PRO-12, PRO-16)."""
     random = Random(seed)
@@ -84,7 +65,7 @@ def test_kernel_equals_reference(seed: int, depth: int, enum: str, unit: str, de
     program = compile_decoder(of)
     good, bad = payloads(random, of.form, 15)
 
-    same(program, of, [*good, *bad, *good])
+    protobuf_agrees(program, of, [*good, *bad, *good])
 
 
 @settings(max_examples=EXAMPLES, deadline=None)
@@ -99,9 +80,10 @@ def test_skipping_is_as_strict(seed: int) -> None:
     names = [n for n in of.schema.names if random.random() < 0.5]
     good, bad = payloads(random, of.form, 15)
 
-    same(compile_decoder(of, wanted=names), of, [*good, *bad, *good], names)
+    protobuf_agrees(compile_decoder(of, wanted=names), of, [*good, *bad, *good], names)
 
 
+@pytest.mark.skipif(bool(config.DISABLE_JIT), reason="takes minutes uncompiled; the compiled run shows it")
 @settings(max_examples=max(EXAMPLES // 10, 10), deadline=None)
 @given(st.integers(0, 2**48))
 def test_many_rows_grow_the_arena(seed: int) -> None:
@@ -116,7 +98,7 @@ def test_many_rows_grow_the_arena(seed: int) -> None:
     large = [b"".join(random.choice(good) for _ in range(200)) for _ in range(3)]
 
     for sent in ([*good, *large, *bad, *good], good[:1], [*bad, *large, *good * 20]):
-        same(program, of, sent)
+        protobuf_agrees(program, of, sent)
 
 
 def test_most_rows_are_not_slow() -> None:

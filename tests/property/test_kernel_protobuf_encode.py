@@ -23,7 +23,7 @@ EXAMPLES = int(os.environ.get("KERNEL_EXAMPLES", "150"))
 
 
 @settings(max_examples=EXAMPLES, deadline=None)
-@given(st.integers(0, 2**48), st.sampled_from(["name", "number"]), st.booleans())
+@given(st.integers(0, 2**48), st.sampled_from(["string", "number"]), st.booleans())
 def test_rows_come_back(seed: int, enum: str, sliced: bool) -> None:  # noqa: FBT001 - drawn
     """Decoding what was encoded gives the rows again, in any slice of a batch, and Google's runtime reads the same (PRO-01)."""
     random = Random(seed)

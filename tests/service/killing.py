@@ -19,6 +19,8 @@ from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
 PARTITIONS = 8
+READERS = ("columnar", "columnar", "auto")
+"""How processes of one group read, drawn anew for each; ``auto`` begins with ``consume``."""
 BUDGETS = (50, 300, 1_000, 7_000)
 CRASHING = Path(__file__).with_name("crashing.py")
 
@@ -30,7 +32,7 @@ SET 'commit.interval' = '200 ms';
 CREATE EXTERNAL TABLE events (id BIGINT, bucket STRING, keep BOOLEAN)
 STORED AS KAFKA LOCATION 'kafka://{bootstrap}/{topic}'
 OPTIONS ('format' 'json', 'properties.group.id' '{group}',
-         {protocol}, 'scan.startup.mode' 'earliest-offset', 'scan.bounded.mode' '{bounded}');
+         'reader' '{reader}', {protocol}, 'scan.startup.mode' 'earliest-offset', 'scan.bounded.mode' '{bounded}');
 
 CREATE VIEW kept AS SELECT id, bucket FROM events WHERE keep;
 
@@ -60,16 +62,18 @@ class Field:
     _stop: threading.Event = field(default_factory=threading.Event)
 
     def __post_init__(self) -> None:
-        """Make the topic and the two pipeline files: one that runs for ever, one that ends at the topic's end."""
+        """Make the topic and, for each reader, two pipeline files: one that runs for ever, one that ends at the topic's end."""
         self.rng = random.Random(self.seed)
         name = f"kill-{self.seed}-{time.time_ns()}"
         self.topic = self.group = name
         admin = AdminClient({"bootstrap.servers": self.bootstrap})
         admin.create_topics([NewTopic(name, PARTITIONS, 1)])[name].result(30)
         self.out.mkdir(parents=True)
-        for file, bounded in (("live.sql", "unbounded"), ("rest.sql", "latest-offset")):
-            text = PIPELINE.format(bootstrap=self.bootstrap, topic=name, group=name, out=self.out, bounded=bounded, protocol=self.protocol)
-            (self.folder / file).write_text(text)
+        for file, bounded in (("live", "unbounded"), ("rest", "latest-offset")):
+            for reader in READERS:
+                places = {"bootstrap": self.bootstrap, "topic": name, "group": name, "out": self.out}
+                text = PIPELINE.format(**places, bounded=bounded, protocol=self.protocol, reader=reader)
+                (self.folder / f"{file}-{reader}.sql").write_text(text)
 
     @property
     def out(self) -> Path:
@@ -77,15 +81,16 @@ class Field:
         return self.folder / "out"
 
     # -- processes
-    def start(self, file: str = "live.sql", *, crash_at: int | None = None) -> subprocess.Popen[bytes]:
-        """One more process in the group, with a budget of its own; with ``crash_at`` it dies between that entry and its renames."""
+    def start(self, file: str = "live", *, crash_at: int | None = None) -> subprocess.Popen[bytes]:
+        """One more process in the group, with a budget and a reader of its own, kernels on; with ``crash_at`` it dies between that entry and its renames."""
         budget = self.rng.choice(BUDGETS)
         command = [sys.executable, str(CRASHING) if crash_at else "-m", *([] if crash_at else ["thalweg"])]
-        env = {**os.environ, **({"CRASH_AT": str(crash_at)} if crash_at else {})}
+        script = self.folder / f"{file}-{self.rng.choice(READERS)}.sql"
+        env = {**os.environ, "TWG_DECODE_KERNELS": "auto", **({"CRASH_AT": str(crash_at)} if crash_at else {})}
         path = self.folder / f"log-{len(list(self.folder.glob('log-*')))}.txt"
         log = path.open("wb")
         proc = subprocess.Popen(
-            [*command, "stream", str(self.folder / file), "--set", f"budget.rows={budget}"], stdout=log, stderr=subprocess.STDOUT, env=env
+            [*command, "stream", str(script), "--set", f"budget.rows={budget}"], stdout=log, stderr=subprocess.STDOUT, env=env
         )
         log.close()
         self.procs.append(proc)
@@ -118,7 +123,7 @@ class Field:
         codes = [proc.wait(90) for proc in self.procs]
         self.procs.clear()
         assert codes == [0] * len(codes), self.logs()
-        assert self.start("rest.sql").wait(120) == 0, self.logs()
+        assert self.start("rest").wait(120) == 0, self.logs()
         self.procs.clear()
 
     def logs(self) -> str:

@@ -125,22 +125,27 @@ def team(readers: Readers) -> Iterator[Team]:
 class Feed:
     """Produces numbers to the partitions of a topic in turn, until it is stopped."""
 
-    def __init__(self, address: str, topic: str, partitions: int) -> None:
-        """Start at once."""
+    def __init__(self, address: str, topic: str, partitions: int, at_once: int = 0) -> None:
+        """Start at once, and first with as many as fast as can be, so that the readers' queues are full."""
         self.sent = 0
         self._producer = Producer({"bootstrap.servers": address, "log_level": 0, "linger.ms": 5})
         self._topic, self._partitions = topic, partitions
         self._stop = threading.Event()
+        self._produce(at_once)
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
 
     def _run(self) -> None:
         """Some thousand a second."""
         while not self._stop.wait(0.02):
-            for _ in range(50):
-                self._producer.produce(self._topic, b"%d" % self.sent, partition=self.sent % self._partitions)
-                self.sent += 1
-            self._producer.poll(0)
+            self._produce(50)
+
+    def _produce(self, records: int) -> None:
+        """The next numbers."""
+        for _ in range(records):
+            self._producer.produce(self._topic, b"%d" % self.sent, partition=self.sent % self._partitions)
+            self.sent += 1
+        self._producer.poll(0)
 
     def stop(self) -> None:
         """Wait until everything is acknowledged."""
@@ -163,7 +168,7 @@ def feeds() -> Iterator[list[Feed]]:
 def test_nothing_is_lost_while_members_come_and_go(kafka: str, team: Team, feeds: list[Feed], given: Mapping[str, str]) -> None:
     """Three members join and leave while records arrive: each record comes, and none twice unless a commit was overtaken (KSR-08 to KSR-12)."""
     topic = new_topic(kafka, 6)
-    feeds.append(Feed(kafka, topic, 6))
+    feeds.append(Feed(kafka, topic, 6, at_once=60_000))
     members = [team.join(topic, given) for _ in range(3)]
 
     def shares(*of: Member) -> list[int]:
@@ -227,10 +232,11 @@ def test_idle_keeps_the_membership(kafka: str, readers: Readers) -> None:
     """A stall that is longer than the poll interval costs nothing as long as ``idle`` is called (CNX-20)."""
     topic = new_topic(kafka)
     send(kafka, topic, [b"x" * 100] * 5_000)
-    reading = readers.open(topic, {"properties.max.poll.interval.ms": "6000"})
+    given = {"properties.max.poll.interval.ms": "10000", "properties.session.timeout.ms": "10000", "properties.heartbeat.interval.ms": "500"}
+    reading = readers.open(topic, given, quick=False)  # a busy machine may keep the broker from a heartbeat for seconds
     reading.until_rows(100, Budget(rows=100, age_ns=100_000_000))
 
-    end = time.monotonic() + 9
+    end = time.monotonic() + 13
     while time.monotonic() < end:
         reading.source.idle()
         time.sleep(0.05)

@@ -72,7 +72,7 @@ def test_a_stalled_sink_is_bounded_and_resumes(kafka: str, tmp_path: Path, reque
     records = 600_000 if soak else 150_000
     fill(ground, records)
     (tmp_path / "stall.sql").write_text(PIPELINE.format(bootstrap=kafka, topic=ground.topic, out=ground.out))
-    env = {**os.environ, "STALL_FILE": str(flag), "STALL_IN": "copy_kept"}
+    env = {**os.environ, "TWG_DECODE_KERNELS": "auto", "STALL_FILE": str(flag), "STALL_IN": "copy_kept"}
     log = (tmp_path / "log-stall.txt").open("wb")
     proc = subprocess.Popen([sys.executable, str(STALLING), "stream", str(tmp_path / "stall.sql")], stdout=log, stderr=subprocess.STDOUT, env=env)
     log.close()

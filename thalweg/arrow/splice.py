@@ -10,7 +10,7 @@ import pyarrow as pa
 from thalweg.arrow.batch import BadRows, Decoded
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     import numpy.typing as npt
 
@@ -33,7 +33,7 @@ def spliced(schema: pa.Schema, parts: Sequence[tuple[Decoded, npt.NDArray[np.int
     places = np.concatenate([*rows, np.empty(0, np.int64)])
     batch = batches[0] if len(batches) == 1 else pa.Table.from_batches(batches, schema).combine_chunks().to_batches()
     if isinstance(batch, list):
-        batch = batch[0] if batch else pa.RecordBatch.from_pylist([], schema=schema)
+        batch = batch[0] if batch else pa.RecordBatch.from_arrays([pa.nulls(0, kind) for kind in schema.types], schema=schema)
     if len(parts) > 1 and len(places) and not bool((np.diff(places) > 0).all()):
         order = np.argsort(places, kind="stable")
         batch, places = batch.take(pa.array(order)), places[order]
@@ -44,3 +44,16 @@ def _ordered(bad: BadRows) -> BadRows:
     """The same rows in the payloads' order."""
     order = np.argsort(np.asarray(bad.rows, np.int64), kind="stable").tolist()
     return BadRows([bad.rows[i] for i in order], [bad.codes[i] for i in order], [bad.messages[i] for i in order], [bad.paths[i] for i in order])
+
+
+def kept(schema: pa.Schema, wanted: Collection[str] | None) -> pa.Schema:
+    """The columns that somebody reads, one at least, since a batch of none has no rows."""
+    if wanted is None or not len(schema):
+        return schema
+    fields = [field for field in schema if field.name in wanted]
+    return pa.schema(fields or [schema.field(0)], schema.metadata)
+
+
+def pruned(found: Decoded, schema: pa.Schema) -> Decoded:
+    """What a decoder of all columns gave, with the columns of ``schema`` only."""
+    return found if found.batch.num_columns == len(schema) else Decoded(found.batch.select(schema.names), found.rows, found.bad)

@@ -165,9 +165,15 @@ def _repl(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
 
 def _describe_schema(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """``twg describe-schema``."""
-    parser = _command(commands, "describe-schema", "show the Arrow type of every field of a schema file", _run_describe_schema)
-    parser.add_argument("file", metavar="FILE", help="an Avro schema, a JSON schema or a Protobuf descriptor set")
-    parser.add_argument("--message", metavar="NAME", help="full name of the message or record, where the file holds several")
+    parser = _command(commands, "describe-schema", "show the Arrow type of every field of a schema", _run_describe_schema)
+    what = "an Avro schema, a JSON schema, a Protobuf descriptor set, a .proto file or a folder of them; with --registry SUBJECT or SUBJECT:VERSION"
+    parser.add_argument("schema", metavar="SCHEMA", help=what)
+    parser.add_argument("--registry", metavar="URL", help="the schema registry that holds the subject, or a folder")
+    parser.add_argument("--message", metavar="NAME", help="full name of the message or record, where there are several")
+    parser.add_argument(
+        "--option", dest="given", metavar="KEY=VALUE", action="append", type=_pair, default=[],
+        help="an option as in SQL, such as decode.max_depth=3 or basic-auth.user-info=${WHO}; may be repeated",
+    )
     parser.add_argument("--format", choices=("text", "json"), default="text", help="how to print it (default: text)")
 
 
@@ -210,7 +216,7 @@ def _run_repl(a: argparse.Namespace) -> int:
 
 def _run_describe_schema(a: argparse.Namespace) -> int:
     """Call the command's module."""
-    return int(registry.attribute("thalweg.cli.describe:describe_schema")(a.file, message=a.message, format=a.format))
+    return int(registry.attribute("thalweg.cli.describe:describe_schema")(a.schema, registry=a.registry, message=a.message, given=a.given, format=a.format))
 
 
 def _run_warmup(a: argparse.Namespace) -> int:

@@ -107,6 +107,7 @@ def fields(now: Snapshot) -> dict[str, object]:
         out[f"source.{source.name}.bytes_per_s"] = round(source.bytes_per_second)
         out[f"source.{source.name}.lag"] = source.lag
         out |= {f"source.{source.name}.dropped.{rule}": rows for rule, rows in source.dropped.items()}
+        out |= {f"source.{source.name}.decode.{what.replace(' ', '.')}": n for what, n in source.decoding.items()}
     for node in now.nodes:
         out[f"node.{node.name}.rows"] = node.rows_out
     for lane in now.lanes:

@@ -34,6 +34,7 @@ def summary_lines(plan: Plan, end: Snapshot, *, how: str) -> list[str]:
     known = {lane.name: lane for lane in end.lanes}
     out += [_lane(lane, known.get(lane.name)) for lane in plan.lanes]
     out += [f"  bad   {rows:,} x {printable(code)} ({_fate(end.bad_policies.get(code, ''))})" for code, rows in end.bad.items()]
+    out += [line for source in end.sources for line in _decoding(source)]
     looks = [command for lane in plan.lanes if (command := look(lane)) and lane.name in known and known[lane.name].delivered]
     if looks:
         out += ["look into it:", *(f"  {command}" for command in looks)]
@@ -57,6 +58,18 @@ def _source(source: SourceStats, seconds: float) -> str:
     text = f"  in    {printable(source.name)}: {figures.count(source.rows)}, {figures.size(source.nbytes)}, {rate}"
     left_out = [f"{rows:,} left out by {printable(rule)}" for rule, rows in source.dropped.items()]
     return ", ".join([text, *left_out])
+
+
+def _decoding(source: SourceStats) -> list[str]:
+    """What decoding had to do the long way."""
+    out = []
+    for what, n in source.decoding.items():
+        text = {
+            "slow": f"{n:,} records took the exact path",
+            "finer": f"{n:,} times lost digits that are finer than their columns' units",
+        }.get(what, f"{n:,} x {printable(what.removeprefix('cut '))} lay deeper than 'decode.max_depth' and became JSON text")
+        out.append(f"  note  {printable(source.name)}: {text}")
+    return out
 
 
 def _lane(lane: Lane, stats: LaneStats | None) -> str:

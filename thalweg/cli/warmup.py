@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 import time
 from typing import TYPE_CHECKING
@@ -11,19 +12,27 @@ from thalweg.plan import formats as known
 from thalweg.runtime.upgrade import RECORD_IDS, warm_up
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 
 def warmup(formats: Sequence[str]) -> int:
-    """Compile the kernels of these formats (and ``record-ids``), of all where none is named; what is in the cache already is only loaded."""
+    """Compile the kernels of these formats (and ``record-ids``); of all, and the loops of all sources, where none is named. What is in the cache is only loaded."""
     for name in formats or [*registry.names("codecs"), RECORD_IDS[0]]:
         path = _fast(name)
-        if path is None:
-            continue
-        began = time.perf_counter()
-        warm_up(path)
-        sys.stdout.write(f"{name}: ready after {time.perf_counter() - began:.1f} s\n")
+        if path is not None:
+            _told(name, functools.partial(warm_up, path))
+    for name in () if formats else registry.names("sources"):
+        path = registry.load("sources", name).warm_up
+        if path is not None:
+            _told(f"{name} source", registry.attribute(path))
     return 0
+
+
+def _told(name: str, compile_all: Callable[[], None]) -> None:
+    """Compile, and say how long it took."""
+    began = time.perf_counter()
+    compile_all()
+    sys.stdout.write(f"{name}: ready after {time.perf_counter() - began:.1f} s\n")
 
 
 def _fast(name: str) -> str | None:

@@ -14,12 +14,14 @@ from datafusion.catalog import Table
 from thalweg.errors import QueryFailed, QueryRefused
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
-    from datafusion.expr import CreateExternalTable
+    from datafusion.expr import CreateExternalTable, TableScan
+    from datafusion.plan import LogicalPlan
 
 _KEEP_TRACES = re.compile(r"^(DataFusion error: )?(Arrow error: |Schema error: |Error during planning: |SQL error: |Execution error: )?", re.IGNORECASE)
 
+_SCAN: Final = "TableScan: "
 _SETTINGS: Final = {
     "datafusion.sql_parser.map_string_types_to_utf8view": "false",
     "datafusion.execution.parquet.schema_force_view_types": "false",
@@ -72,6 +74,24 @@ class Session:
         except BaseException as e:
             raise refused(e) from e
 
+    def reads(self, sql: str) -> dict[str, set[str]] | None:
+        """The columns that a query really reads, by relation outside of any schema; None where the engine does not show all of it.
+
+        Relations must be in memory: others may take filters over, whose columns are not shown. Raises QueryRefused.
+        """
+        try:
+            plan = self._ctx.sql(sql).optimized_logical_plan()
+            shown, found = plan.display_indent().count(_SCAN), list(_scans(plan))
+        except BaseException as e:
+            raise refused(e) from e
+        if len(found) != shown:
+            return None
+        out: dict[str, set[str]] = {}
+        for scan in found:
+            if scan.fqn()[1] is None:
+                out.setdefault(scan.table_name(), set()).update(name for _, name in scan.projection())
+        return out
+
     def drop(self, name: str) -> None:
         """Forget a relation; nothing happens when there is none."""
         self._ctx.deregister_table(quoted(name))
@@ -100,7 +120,7 @@ class Session:
         key = self._key(name)
         self._ctx.deregister_table(key)
         held = [batch for batch in batches if batch.num_rows]
-        self._ctx.register_record_batches(key, [held or [pa.RecordBatch.from_pylist([], schema=schema)]])
+        self._ctx.register_record_batches(key, [held or [_empty(schema)]])
 
     def bind(self, name: str, sql: str) -> None:
         """Give ``name`` the query ``sql`` over what is registered now; it is inlined where it is read, never run by itself."""
@@ -155,6 +175,14 @@ class Session:
             raise refused(e) from e
 
 
+def _scans(plan: LogicalPlan) -> Iterator[TableScan]:
+    """Every scan of a plan, those of subqueries inside expressions excepted."""
+    if plan.display().startswith(_SCAN):
+        yield plan.to_variant()
+    for below in plan.inputs():
+        yield from _scans(below)
+
+
 class _EmptyTable(TableProviderFactory):
     """A TableProviderFactory that answers with an empty table of one schema; it must not call back into DataFusion."""
 
@@ -164,7 +192,12 @@ class _EmptyTable(TableProviderFactory):
 
     def create(self, cmd: CreateExternalTable) -> Table:  # noqa: ARG002 - the statement says nothing that is not known
         """Called by DataFusion on its own runtime, while it executes the statement."""
-        return Table(ds.dataset(self._schema.empty_table()))
+        return Table(ds.dataset(pa.Table.from_batches([_empty(self._schema)])))
+
+
+def _empty(schema: pa.Schema) -> pa.RecordBatch:
+    """A batch without rows, of any types: Arrow's own ways refuse a dense union."""
+    return pa.RecordBatch.from_arrays([pa.nulls(0, kind) for kind in schema.types], schema=schema)
 
 
 def quoted(name: str) -> str:

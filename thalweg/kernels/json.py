@@ -16,7 +16,7 @@ from thalweg.kernels.json_skip import NULL, skip_value
 from thalweg.kernels.json_text import QUOTE, blank
 from thalweg.kernels.json_values import value
 from thalweg.kernels.keys import repeats
-from thalweg.kernels.memory import ZERO, U, ld32, ld64, st64, word
+from thalweg.kernels.memory import ZERO, U, ld32, ld64, st64, word, word32
 from thalweg.kernels.moment import timestamp
 from thalweg.kernels.program import (
     C_DATA,
@@ -66,9 +66,11 @@ def decode(
     budget = -1
     n = offs.shape[0] - 1
     while i < n:
-        p = np.int64(offs[U(i)])
-        size = np.int64(offs[U(i + 1)]) - p
-        code, where, t = OK, 0, 0
+        p = word32(offs, i)
+        size = word32(offs, i + 1) - p
+        code: Int = OK
+        where: Int = 0
+        t: Int = 0
         if present.shape[0] != 0 and present[U(i)] == 0:
             code = NULL_ROW
         elif size > state[op_.S_MOST]:
@@ -115,8 +117,8 @@ def load(src: Bytes, p: Int, size: Int, text: Bytes) -> None:
     while j < size:
         text[U(j)] = src[U(p + j)]
         j += 1
-    for j in range(0, op_.PAD, 8):
-        st64(text, size + j, U(0))
+    for zeros in range(0, op_.PAD, 8):
+        st64(text, size + zeros, U(0))
 
 
 @merged
@@ -130,10 +132,8 @@ def document(
     """
     node, members, sp, cur, t, s = ZERO, ZERO, ZERO, ZERO, ZERO, k
     state[op_.S_CODE], state[op_.S_WHERE], state[op_.S_NODE] = OK, 0, 0
-    guess, most = ZERO + op_.N_FIRST, state[op_.S_DEPTH]
-    epoch += 1
-    this = epoch
-    kind, closer, first, key_read = ZERO + op_.OBJECT, ZERO + 125, True, False
+    guess, most, epoch = ZERO + op_.N_FIRST, state[op_.S_DEPTH], epoch + 1
+    this, kind, closer, first, key_read = ZERO + epoch, ZERO + op_.OBJECT, ZERO + 125, True, False
     p, c = blank(src, ZERO)
     if c != 123:
         p = skip_value(src, p, most)
@@ -142,52 +142,41 @@ def document(
     while True:
         # -- a member's name, the next item, or the end of what is open
         p, c = blank(src, p)
-        at = p
         if key_read:
-            key_read = False
             if c != 58:
                 return MALFORMED, p, node, epoch
             p, c = blank(src, p + 1)
-            t = node + 2 * WORDS
-            s = cur
+            key_read, t, s = False, node + 2 * WORDS, cur
+        elif c == closer:
+            if close(kind, node, k, cur, members, this, first, prog, nodes, cols, counters, stack, sp, seen, h8, h32, h64) != OK:
+                return SLOW, p, node, epoch
+            p += 1
+            if sp == 0:
+                return ending(src, p, end, state, epoch)
+            sp -= op_.FRAME
+            node, k, members, this, guess, cur = frame(stack, sp)
+            kind, first = word(prog, node), False
+            closer = ZERO + (93 if kind == op_.LIST else 125)
+            continue
         else:
-            if c == closer:
-                p += 1
-                if close(kind, node, k, cur, members, this, first, prog, nodes, cols, counters, stack, sp, seen, h8, h32, h64) != OK:
-                    return SLOW, at, node, epoch
-                if sp == 0:
-                    p, c = blank(src, p)
-                    code = TRAILING
-                    if p == end:
-                        code, p, node = state[op_.S_CODE], state[op_.S_WHERE], state[op_.S_NODE]
-                    return code, p, node, epoch
-                sp -= op_.FRAME
-                node, k, members = word(stack, sp), word(stack, sp + 1), word(stack, sp + 2)
-                this, guess, cur = word(stack, sp + 3), word(stack, sp + 4), word(stack, sp + 5)
-                kind, first = word(prog, node), False
-                closer = 93 if kind == op_.LIST else 125
-                continue
             if not first:
                 if c != 44:
                     return MALFORMED, p, node, epoch
                 p, c = blank(src, p + 1)
                 cur += 1
-            first = False
-            t, s = node + WORDS, cur
+            first, t, s = False, node + WORDS, cur
             if kind != op_.LIST and c != QUOTE:
                 return MALFORMED, p, node, epoch
             if kind == op_.OBJECT:
-                code, p, c, t, guess = member(src, p, node, guess, most - 1 - sp // op_.FRAME, state, nodes, words, table, prefix, other)
+                code, p, c, t, guess, new = member(
+                    src, p, node, guess, this, most - 1 - sp // op_.FRAME, state, nodes, words, table, prefix, other,
+                )  # fmt: skip
                 if code != OK:
                     return code, p, node, epoch
                 if t < 0:
                     continue
                 s = k
-                if word(nodes, t + op_.N_SEEN) != this:
-                    nodes[U(t + op_.N_SEEN)] = this
-                    members += 1
-                elif state[op_.S_CODE] != OK:
-                    return SLOW, at, t, epoch
+                members += new
             else:
                 key_read = kind == op_.MAP
         # -- its value
@@ -199,26 +188,50 @@ def document(
             stack[U(sp)], stack[U(sp + 1)], stack[U(sp + 2)] = node, k, members
             stack[U(sp + 3)], stack[U(sp + 4)], stack[U(sp + 5)] = this, guess, cur
             sp += op_.FRAME
-            node, k, members, first, kind, closer = t, s, ZERO, True, op, c + 2
             p += 1
-            guess = t + op_.N_FIRST
+            node, k, members, first, kind, closer, guess = t, s, ZERO, True, op, c + 2, t + op_.N_FIRST
             h8[U(word(prog, t + P_VALID) + s)] = 1
-            if op == op_.OBJECT:
-                epoch += 1
-                this = epoch
-            else:
+            epoch += op == op_.OBJECT
+            this = epoch
+            if op != op_.OBJECT:
                 cur = np.int64(h32[U(word(prog, t + P_OFFS) + s)]) & word(prog, t + P_MASK)
             continue
         at = p
         code, p = scalar(src, p, c, op, t, s, key_read, most - 1 - sp // op_.FRAME, prog, five, other, cols, counters, stack, sp, h8, h32, h64, f32, f64)
         if code != OK:
-            if code in (MALFORMED, SLOW) or word(prog, t + P_MASK) == 0:
-                return (MALFORMED if code == MALFORMED else SLOW), at, t, epoch
-            note(code, at, t, state)
-            nulls(cols, word(prog, t + P_COLUMN), s, h8, h32, h64, counters, stack, sp)
-            p = skip_value(src, at, most - 1 - sp // op_.FRAME)
+            p = unfit(code, src, at, t, s, most - 1 - sp // op_.FRAME, state, prog, cols, counters, stack, sp, h8, h32, h64)
             if p < 0:
                 return -p, at, t, epoch
+
+
+@inline
+def frame(stack: Longs, sp: Int) -> tuple[Int, Int, Int, Int, Int, Int]:
+    """What was kept at ``sp`` when a container was opened: node, slot, members, object's number, guess, slot of the last item."""
+    return word(stack, sp), word(stack, sp + 1), word(stack, sp + 2), word(stack, sp + 3), word(stack, sp + 4), word(stack, sp + 5)
+
+
+@inline
+def ending(src: Bytes, p: Int, end: Int, state: Longs, epoch: Int) -> tuple[Int, Int, Int, Int]:
+    """What the document comes to, whose last brace is before ``p``: ``(code, position, node, objects so far)``."""
+    p, _ = blank(src, p)
+    if p != end:
+        return TRAILING, p, ZERO, epoch
+    return state[op_.S_CODE], state[op_.S_WHERE], state[op_.S_NODE], epoch
+
+
+@merged
+def unfit(
+    code: Int, src: Bytes, at: Int, t: Int, s: Int, most: Int, state: Longs, prog: Longs, cols: Longs, counters: Longs, stack: Longs, sp: Int,
+    h8: Bytes, h32: Words, h64: Longs,
+) -> Int:  # fmt: skip
+    """Notes that the value at ``at`` does not fit node ``t`` and puts NULL there: the position behind it, or minus the row's code."""
+    if code == MALFORMED:
+        return -MALFORMED
+    if code == SLOW or word(prog, t + P_MASK) == 0:
+        return -SLOW
+    note(code, at, t, state)
+    nulls(cols, word(prog, t + P_COLUMN), s, h8, h32, h64, counters, stack, sp)
+    return skip_value(src, at, most)
 
 
 @merged
@@ -261,11 +274,12 @@ def note(code: Int, at: Int, node: Int, state: Longs) -> None:
 
 @merged
 def member(
-    src: Bytes, p: Int, node: Int, guess: Int, most: Int, state: Longs, nodes: Longs, words: Longs, table: Longs, prefix: Bytes, other: Bytes,
-) -> tuple[Int, Int, Int, Int, Int]:  # fmt: skip
-    """The member whose name is at ``p``: ``(code, position of its value, first byte of it, node, where the next guess is)``.
+    src: Bytes, p: Int, node: Int, guess: Int, this: Int, most: Int, state: Longs, nodes: Longs, words: Longs, table: Longs, prefix: Bytes,
+    other: Bytes,
+) -> tuple[Int, Int, Int, Int, Int, Int]:  # fmt: skip
+    """The member whose name is at ``p``: ``(code, position of its value, first byte of it, node, where the next guess is, 1 if it is new)``.
 
-    The value of an unknown one is passed over; its node is less than 0.
+    The value of an unknown one is passed over; its node is less than 0. A name that comes again after a fault is SLOW: the fault may not count.
     """
     at = p
     t = word(nodes, guess)
@@ -276,23 +290,27 @@ def member(
     else:
         p, t, plain = look_up(src, p, node, nodes, words, table, prefix, other)
         if p < 0:
-            return -p, at, 0, t, guess
+            return -p, at, ZERO, t, guess, ZERO
         if t >= 0:
             if plain != 0:
                 nodes[U(guess)] = t
             guess = t + op_.N_NEXT
     p, c = blank(src, p)
     if c != 58:
-        return MALFORMED, p, c, t, guess
+        return MALFORMED, p, c, t, guess, ZERO
     p, c = blank(src, p + 1)
     if t < 0:
         if t == RESERVED_NAME:
             note(RESERVED, at, node, state)
         q = skip_value(src, p, most)
         if q < 0:
-            return -q, p, c, t, guess
-        p = q
-    return OK, p, c, t, guess
+            return -q, p, c, t, guess, ZERO
+        return OK, q, c, t, guess, ZERO
+    new = np.int64(word(nodes, t + op_.N_SEEN) != this)
+    nodes[U(t + op_.N_SEEN)] = this
+    if new == 0 and state[op_.S_CODE] != OK:
+        return SLOW, at, c, t, guess, ZERO
+    return OK, p, c, t, guess, new
 
 
 @merged

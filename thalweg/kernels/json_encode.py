@@ -11,7 +11,7 @@ from thalweg.kernels import encode_ops as op_
 from thalweg.kernels.encode_ops import E_ARG, E_DATA, E_JUMP, E_NAME, E_OFFS, E_OP, E_SIZE, E_VALID, FULL, NODE, NOT_FINITE
 from thalweg.kernels.jit import apart, inline, kernel
 from thalweg.kernels.json_write import put_base64, put_clock, put_date, put_string, put_uuid
-from thalweg.kernels.memory import U, copy, word
+from thalweg.kernels.memory import U, copy, word, word32
 from thalweg.kernels.program import OK
 from thalweg.kernels.shortest import LOW63, put_decimal, put_double, put_integer
 
@@ -24,12 +24,12 @@ COMMA, QUOTE = np.uint8(44), np.uint8(34)
 
 @kernel
 def encode(
-    prog: Longs, names: Bytes, tens: Longs, h8: Bytes, h32: Words, h64: Longs, f32: Floats, f64: Doubles, stack: Longs, cell: Longs,
+    prog: Longs, names: Bytes, tens: Longs, h8: Bytes, h32: Words, h64: Longs, f32: Floats, stack: Longs, cell: Longs,
     cell64: Doubles, out: Bytes, offs: Words, codes: Bytes, places: Words, state: Longs,
 ) -> Int:  # fmt: skip
     """Writes rows from ``state[S_ROW]`` on; returns the row that needs a larger ``out``, or the number of rows.
 
-    ``prog`` int64[m * NODE] in; ``names`` uint8[] in; ``tens`` uint64[] in: :func:`reciprocals`; ``h8`` to ``f64`` in: the columns, as the
+    ``prog`` int64[m * NODE] in; ``names`` uint8[] in; ``tens`` uint64[] in: :func:`reciprocals`; ``h8`` to ``f32`` in: the columns, as the
     program says where; ``stack`` int64[] and ``cell`` int64[4] scratch, ``cell64`` the same as doubles; ``out`` uint8[] out; ``offs`` int32[n + 1]
     out; ``codes`` uint8[n] out: one a row, a row with a code has no bytes; ``places`` int32[n] out: the node at fault; ``state`` int64[2] in
     and out. Never allocates, raises, or reads or writes past the end.
@@ -38,7 +38,7 @@ def encode(
     i = state[op_.S_ROW]
     d = state[op_.S_END]
     while i < n:
-        end, code, t = row(i, d, prog, names, tens, h8, h32, h64, f32, f64, stack, cell, cell64, out)
+        end, code, t = row(i, d, prog, names, tens, h8, h32, h64, f32, stack, cell, cell64, out)
         if code == FULL:
             break
         if code == OK:
@@ -55,7 +55,7 @@ def encode(
 
 @inline
 def row(
-    i: Int, d: Int, prog: Longs, names: Bytes, tens: Longs, h8: Bytes, h32: Words, h64: Longs, f32: Floats, f64: Doubles, stack: Longs,
+    i: Int, d: Int, prog: Longs, names: Bytes, tens: Longs, h8: Bytes, h32: Words, h64: Longs, f32: Floats, stack: Longs,
     cell: Longs, cell64: Doubles, out: Bytes,
 ) -> tuple[Int, Int, Int]:  # fmt: skip
     """The document of row ``i`` to ``out[d:]``: ``(position after it, code, node)``."""
@@ -113,13 +113,14 @@ def row(
             node, k, op = t, s, kind
             out[U(d)] = np.uint8(91 if kind == op_.LIST else 123)
             d += 1
-            at, last = t + 1, word(prog, b + E_JUMP)
-            if kind != op_.OBJECT:
-                at, last = np.int64(h32[U(word(prog, b + E_OFFS) + s)]), np.int64(h32[U(word(prog, b + E_OFFS) + s + 1)])
+            if kind == op_.OBJECT:
+                at, last = t + 1, word(prog, b + E_JUMP)
+            else:
+                at, last = word32(h32, word(prog, b + E_OFFS) + s), word32(h32, word(prog, b + E_OFFS) + s + 1)
             first = at
             continue
         else:
-            d, code = value(kind, b, s, d, prog, tens, h8, h32, h64, f32, f64, cell, cell64, out, most)
+            d, code = value(kind, b, s, d, prog, tens, h8, h32, h64, f32, cell, cell64, out, most)
             if code != OK:
                 return d, code, t
         at = word(prog, b + E_JUMP) if op == op_.OBJECT else at + 1
@@ -156,7 +157,7 @@ def text(b: Int, s: Int, d: Int, prog: Longs, h8: Bytes, h32: Words, out: Bytes,
 
 @inline
 def value(
-    kind: Int, b: Int, s: Int, d: Int, prog: Longs, tens: Longs, h8: Bytes, h32: Words, h64: Longs, f32: Floats, f64: Doubles,
+    kind: Int, b: Int, s: Int, d: Int, prog: Longs, tens: Longs, h8: Bytes, h32: Words, h64: Longs, f32: Floats,
     cell: Longs, cell64: Doubles, out: Bytes, most: Int,
 ) -> tuple[Int, Int]:  # fmt: skip
     """A value without parts: ``(position after it, code)``."""

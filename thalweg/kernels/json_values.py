@@ -56,7 +56,7 @@ def value(
     if op == op_.FLOAT:
         if not is_number:
             return TYPE, p
-        code, p = single(src, p, five, h64, f64)
+        code, p = single(src, p, five, h64)
         f32[U(data + s)] = np.float32(f64[CELL])
         return code, p
     if is_number and op == op_.DECIMAL:
@@ -98,7 +98,7 @@ def raw(src: Bytes, p: Int, b: Int, s: Int, prog: Longs, most: Int, h8: Bytes, h
 
 
 @apart
-def single(src: Bytes, p: Int, five: Longs, h64: Longs, f64: Doubles) -> tuple[Int, Int]:
+def single(src: Bytes, p: Int, five: Longs, h64: Longs) -> tuple[Int, Int]:
     """The nearest double to ``f64[CELL]``: SLOW where rounding it again to a float could go wrong, RANGE where there is none."""
     negative = rd(src, p) == MINUS
     start = p + np.int64(negative)
@@ -257,8 +257,8 @@ def base64(src: Bytes, p: Int, q: Int, dst: Bytes) -> Int:
     while p < q:
         a = np.int64(BASE64[src[U(p)]])
         b = np.int64(BASE64[src[U(p + 1)]])
-        c = np.int64(BASE64[src[U(p + 2)]])
-        e = np.int64(BASE64[src[U(p + 3)]])
+        c: Int = np.int64(BASE64[src[U(p + 2)]])
+        e: Int = np.int64(BASE64[src[U(p + 3)]])
         n = 3
         if (a | b | c | e) >= 64:
             if p + 4 != q or (a | b) >= 64 or rd(src, p + 3) != 61 or (c >= 64 and rd(src, p + 2) != 61):

@@ -49,6 +49,12 @@ def word(array: Longs, i: Int) -> Int:
 
 
 @inline
+def word32(array: Words, i: Int) -> Int:
+    """The int32 at ``i``, as int64."""
+    return np.int64(array[U(i)])
+
+
+@inline
 def ld32(src: Bytes, p: Int) -> np.uint64:
     """Four bytes at ``p``, little endian, as uint64."""
     q = U(p)

@@ -117,7 +117,9 @@ def exponent(src: Bytes, p: Int) -> tuple[Int, Int]:
 @inline
 def first_digits(src: Bytes, p: Int, e: Int) -> tuple[np.uint64, Int, Int]:
     """Of a number with many digits the first 19 that count: ``(number, its exponent, 1 where what is left is not zero)``."""
-    acc, n, rest = U(0), 0, 0
+    n: Int = 0
+    rest: Int = 0
+    acc = U(0)
     while True:
         c = rd(src, p)
         p += 1
@@ -159,7 +161,7 @@ def nearest(w: np.uint64, q: Int, five: Longs) -> np.uint64:
             return U(0)
         m = m >> U(1 - e)
         m += m & U(1)
-        return m >> U(1)
+        return U(m >> U(1))
     if lo <= U(1) and -4 <= q <= 23 and m & U(3) == U(1) and m << U(up + 9) == hi:
         m &= ~U(1)
     m += m & U(1)
@@ -169,7 +171,7 @@ def nearest(w: np.uint64, q: Int, five: Longs) -> np.uint64:
         e += 1
     if e >= 0x7FF:
         return INFINITE
-    return (m & U((1 << 52) - 1)) | U(e) << U(52)
+    return U((m & U((1 << 52) - 1)) | U(e) << U(52))
 
 
 @apart

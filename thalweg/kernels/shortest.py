@@ -58,7 +58,7 @@ def put_integer(dst: Bytes, d: Int, v: Int, is_signed: Int) -> Int:
 def rounded(high: np.uint64, low: np.uint64, c: np.uint64) -> np.uint64:
     """``c`` times a power in halves of 63 bits, without its lowest bits; the last bit tells that some of them were set."""
     middle = (high * c >> U(1)) + mulhi(low, c)
-    return mulhi(high, c) + (middle >> U(63)) | U(middle & LOW63 != U(0))
+    return U(mulhi(high, c) + (middle >> U(63)) | U(middle & LOW63 != U(0)))
 
 
 @inline
@@ -66,7 +66,7 @@ def shortest(bits: np.uint64, tens: Longs) -> tuple[np.uint64, Int]:
     """``(digits, exponent of the last one)`` of a positive finite double: the shortest, of those the nearest (table :func:`reciprocals`)."""
     c = bits & MANTISSA
     e = np.int64(bits >> U(52))
-    q = -1074
+    q: Int = -1074
     is_even = c & U(1) == U(0)
     at_step = c == U(0) and e > 1
     if e != 0:

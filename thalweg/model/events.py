@@ -17,7 +17,7 @@ class PipelineStarted:
 
     pipeline: str
     facts: Mapping[str, str]
-    """What a reader of the log wants to know first: group, gate, guarantees, resolved schemas."""
+    """What a reader of the log wants to know first: group, gate, guarantees."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +27,28 @@ class PipelineStopped:
     pipeline: str
     reason: str
     seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaResolved:
+    """What one side of a table's records becomes; once, before the first record."""
+
+    source: str
+    side: str
+    """``value`` or ``key``."""
+    format: str
+    columns: int
+    fields: str
+    """Every field with its type, nested ones by their path."""
+
+
+@dataclass(frozen=True, slots=True)
+class DecodeCounts:
+    """What decoding had to do the long way in one epoch."""
+
+    source: str
+    counts: Mapping[str, int]
+    """``slow``: records that only the exact path could read; ``finer``: times that lost digits; ``cut NAME``: messages written as JSON text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +216,7 @@ class Notice:
 
 
 Event = (
-    PipelineStarted | PipelineStopped | Polled | NodeRan | EpochDone | Submitted | Delivered | BadRecords | RecordsDropped
+    PipelineStarted | PipelineStopped | SchemaResolved | DecodeCounts | Polled | NodeRan | EpochDone | Submitted | Delivered | BadRecords | RecordsDropped
     | OffsetsCommitted | CommitFailed | Assigned | Revoked | OffsetReset | LaneRetried | LanePoisoned | Rewound | Pressure | Notice
 )
 

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 _LONGEST: Final = 500
 """Code points of one value; an event with many partitions or a huge bad record is cut."""
+_LONGEST_LIST: Final = 16_000
+"""Code points of a list of fields."""
 _BURST: Final = 5
 """Lines of one kind within one period; the next one says how many were left out."""
 _PERIOD_NS: Final = 10 * SECOND_NS
@@ -78,6 +80,12 @@ class _LogObserver:
             return left_out
 
 
+class _Long(str):
+    """A text that may be longer than others: said once, and useless where it is cut early."""
+
+    __slots__ = ()
+
+
 @dataclass(slots=True)
 class _Burst:
     """Lines of one kind in the current period."""
@@ -100,6 +108,12 @@ class _Line:
 def _started(event: e.PipelineStarted) -> _Line:
     """What a reader of the log wants to know first."""
     return _Line("info", "started", {"pipeline": event.pipeline, **redact(event.facts)})
+
+
+def _resolved(event: e.SchemaResolved) -> _Line:
+    """Every field of one side of a table."""
+    fields = {"table": event.source, "side": event.side, "format": event.format, "columns": event.columns, "fields": _Long(event.fields)}
+    return _Line("info", "schema_resolved", fields, (event.source, event.side))
 
 
 def _stopped(event: e.PipelineStopped) -> _Line:
@@ -169,6 +183,7 @@ def _noticed(event: e.Notice) -> _Line:
 
 _LINES: Final[dict[type, Callable[[Any], _Line]]] = {
     e.PipelineStarted: _started,
+    e.SchemaResolved: _resolved,
     e.PipelineStopped: _stopped,
     e.Assigned: _assigned,
     e.Revoked: _revoked,
@@ -193,9 +208,10 @@ def _shown(value: object) -> object:
     """A value that is safe to write: numbers as they are, texts without passwords in URLs and cut to a length."""
     if value is None or isinstance(value, bool | int | float):
         return value
-    text = redact_url(str(value)[: 4 * _LONGEST])
+    longest = _LONGEST_LIST if isinstance(value, _Long) else _LONGEST
+    text = redact_url(str(value)[: 4 * longest])
     whole = max(len(text), len(str(value)))
-    return text if whole <= _LONGEST else f"{text[:_LONGEST]}... ({whole - _LONGEST} more)"
+    return text if whole <= longest else f"{text[:longest]}... ({whole - longest} more)"
 
 
 def _as_json(record: Mapping[str, object]) -> str:

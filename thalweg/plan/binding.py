@@ -10,7 +10,7 @@ from thalweg.model import options
 from thalweg.model.options import boolean, one_of, option
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from thalweg.dialect.tree import Option
     from thalweg.errors import OptionError
@@ -69,9 +69,14 @@ class Reader:
         return [dataclasses.replace(doc, key=before + doc.key) for before in self.prefixes for doc in options.docs(self.cls)]
 
 
-def read(draft: Draft, given: Sequence[Option], reader: Reader, at: tuple[int, int]) -> Any:  # noqa: ANN401 - the reader's own class
-    """Fill one dataclass; errors are noted at the option, or at ``at`` (offset, width) where one is missing. None when there were any."""
-    out, errors = options.read(reader.cls, reader.values(given))
+def read(
+    draft: Draft, given: Sequence[Option], reader: Reader, at: tuple[int, int], settings: Mapping[str, str] | None = None
+) -> Any:  # noqa: ANN401 - the reader's own class
+    """Fill one dataclass; errors are noted at the option, or at ``at`` (offset, width) where one is missing. None when there were any.
+
+    ``settings`` are checked values for options that are not given.
+    """
+    out, errors = options.read(reader.cls, {**(settings or {}), **reader.values(given)})
     for error in errors:
         _note(draft, error, reader.place(given, error.key), at)
     return out

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from thalweg.ports.codec import CodecPlugin, DecodeRequest
     from thalweg.ports.sink import Guarantee, SinkPlugin
     from thalweg.ports.source import Budget, SourcePlugin
+
+
+STATIC_OPTION: Final = "static"
+"""``true`` makes a static table of files that are a source too."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,8 +50,14 @@ class Bound:
     """Value, then perhaps key."""
 
 
-def find_side(draft: Draft, table: CreateTable, *, is_key: bool) -> Side | None:
-    """The codec that the table's options name; None without one, which is an error for the value."""
+def find_side(draft: Draft, table: CreateTable, source: SourcePlugin, *, is_key: bool) -> Side | None:
+    """The codec that the source knows or the table's options name; None without one, which is an error for the value."""
+    if source.format is not None and not is_key:
+        return _own_format(draft, table, source.format)
+    if source.format is not None and any(option.key == "key.format" for option in table.options):
+        option = next(option for option in table.options if option.key == "key.format")
+        draft.fail(f"records of {table.stored_as.value} files have no key", option.start, len(option.key) + 2, "leave the option out")
+        return None
     keys = ("key.format",) if is_key else ("format", "value.format")
     found = [option for option in table.options if option.key in keys]
     place = (table.name.start, len(str(table.name)))
@@ -68,7 +74,22 @@ def find_side(draft: Draft, table: CreateTable, *, is_key: bool) -> Side | None:
         draft.fail(e.message, option.value_start, len(option.value) + 2, e.hint)
         return None
     reader = Reader(plugin.options, ("key.",) if is_key else ("", "value."))
-    return Side(option.value, plugin, reader, binding.read(draft, table.options, reader, place), is_key)
+    return Side(option.value, plugin, reader, binding.read(draft, table.options, reader, place, _settings(draft, plugin)), is_key)
+
+
+def _own_format(draft: Draft, table: CreateTable, name: str) -> Side | None:
+    """The format that goes with a source; another one is refused."""
+    if table.unbounded:
+        draft.fail(f"a table of {table.stored_as.value} files is bounded", table.start, len("CREATE UNBOUNDED"), "leave out UNBOUNDED")
+        return None
+    for option in table.options:
+        if option.key in {"format", "value.format"} and option.value != name:
+            message = f"{table.stored_as.value} has a format of its own, so '{option.key}' cannot be {option.value}"
+            draft.fail(message, option.value_start, len(option.value) + 2, "leave the option out")
+            return None
+    plugin = formats.codec(name)
+    reader = Reader(plugin.options)
+    return Side(name, plugin, reader, binding.read(draft, table.options, reader, (table.name.start, len(str(table.name)))), is_key=False)
 
 
 def resolve(draft: Draft, bound: Bound, side: Side, declared: pa.Schema | None) -> tuple[PayloadFormat, pa.Schema | None] | None:
@@ -86,6 +107,12 @@ def resolve(draft: Draft, bound: Bound, side: Side, declared: pa.Schema | None) 
     except UserError as e:
         _refuse(draft, table, side, e)
         return None
+
+
+def _settings(draft: Draft, plugin: CodecPlugin) -> dict[str, str]:
+    """The codec's options that settings give, as text."""
+    found = {key: getattr(draft.values, key.replace(".", "_"), None) for key in plugin.settings}
+    return {key: str(value) for key, value in found.items() if value is not None}
 
 
 def _refuse(draft: Draft, table: CreateTable, side: Side, error: UserError) -> None:

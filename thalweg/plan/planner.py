@@ -13,6 +13,7 @@ from thalweg.plan.rules.lanes import lanes
 from thalweg.plan.rules.names import names
 from thalweg.plan.rules.nodes import nodes
 from thalweg.plan.rules.order import order
+from thalweg.plan.rules.pruning import pruning
 from thalweg.plan.rules.settings import settings
 from thalweg.plan.rules.sources import sources
 from thalweg.plan.rules.statics import statics
@@ -35,6 +36,7 @@ RULES: Final[tuple[Callable[[Draft], None], ...]] = (
     lanes,
     gates,
     dead_letters,
+    pruning,
 )
 """Each adds to the draft what it finds out and notes every error; none stops the others."""
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    import numpy as np
+    import numpy.typing as npt
     import pyarrow as pa
 
     from thalweg.arrow.batch import Decoded
@@ -30,6 +32,26 @@ class DecodeRequest:
     metadata_prefix: str
     """A payload field whose name starts with this is refused by name."""
     is_key: bool = False
+    wanted: frozenset[str] | None = None
+    """The columns that somebody reads; None: all. A decoder may leave the others out (``arrow.splice.kept``), but checks them as if it read them, so
+    that a row is bad whether or not its faulty field is read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """Where the records of a block begin."""
+
+    offsets: npt.NDArray[np.int32]
+    """int32[n + 1]: record ``i`` is ``block[offsets[i]:offsets[i + 1]]``. After a fault the last one is all that is left of the block."""
+    fault: str | None = None
+    """Why the last record is none: it cannot be read, or bytes are left behind it."""
+
+
+class BlockSplitter(Protocol):
+    """Finds records in a block of them. Called on the source's thread, while the decoder works on another."""
+
+    def split(self, schema: str, block: bytes, count: int) -> Split:
+        """Find ``count`` records that ``schema`` (its text) wrote one behind the other. Raises UserError for a schema that is none."""
 
 
 class Decoder(ABC):
@@ -50,14 +72,34 @@ class Decoder(ABC):
         """
 
     @property
+    def name(self) -> str:
+        """Full name of the record or message that gives the columns; empty where there is none."""
+        return ""
+
+    @property
+    def blocks(self) -> BlockSplitter | None:
+        """Finds records in blocks of this format; None where each payload comes by itself."""
+        return None
+
+    @property
     def notices(self) -> tuple[str, ...]:
-        """What the schema will cost its user, one line each, such as parts cut at ``decode.max_depth``; for the start log."""
+        """What lies deeper than ``decode.max_depth`` and will become JSON text, one line each; for the start log."""
+        return ()
+
+    @property
+    def coarse(self) -> tuple[str, ...]:
+        """The columns whose unit cannot hold all digits that the wire can, dotted; for the start log."""
         return ()
 
     @property
     def fallbacks(self) -> Mapping[str, int]:
         """How often each type has been written as JSON text because it lies too deep, since the decoder was made."""
         return {}
+
+    @property
+    def finer(self) -> int:
+        """How many timestamps and durations had digits finer than their columns' units, which were cut off, since the decoder was made."""
+        return 0
 
     @property
     def slow_rows(self) -> Mapping[str, int]:
@@ -78,6 +120,8 @@ class CodecPlugin:
     column whose declared type the wire cannot give; SchemaUnknown or SchemaUnavailable from the registry."""
     decoder: Callable[[DecodeRequest, SchemaRegistry | None], Decoder]
     """Makes the decoder; may ask the registry."""
+    settings: tuple[str, ...] = ()
+    """Options that the setting of the same name gives where a table does not."""
     fast: str | None = None
     """``module:function`` with the signature ``(request, registry, reference decoder) -> Decoder | None``; loaded by name when it is wanted,
     since it brings the compiler. What it makes gives exactly what the reference gives, and may take its place between two batches."""

@@ -6,8 +6,10 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from thalweg.errors import SchemaUnknown
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,14 @@ class SchemaRegistry(ABC):
     @abstractmethod
     def latest(self, subject: str) -> RegisteredSchema:
         """The newest schema of a subject; raises as :meth:`by_id`."""
+
+    def version(self, subject: str, number: int) -> RegisteredSchema:
+        """One version of a subject, for people who look at it; raises as :meth:`by_id`, and where the registry counts no versions."""
+        raise SchemaUnknown(f"version {number} of '{subject}' cannot be asked for: this registry has no numbered versions")
+
+    def schemas(self) -> Iterable[RegisteredSchema]:
+        """Every schema, where they can be listed; a registry on the network gives none."""
+        return ()
 
     @abstractmethod
     def register(self, subject: str, schema: RegisteredSchema) -> int:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from thalweg.model.clock import Clock
     from thalweg.model.events import Observer
     from thalweg.model.position import Partition, TopicIdentity
+    from thalweg.ports.codec import BlockSplitter
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +46,8 @@ class SourceContext:
     """False: never join a group and never commit (REPL, bounded reads by hand)."""
     folder: str = "."
     """Folder of the pipeline's file: relative paths in options start here."""
+    blocks: BlockSplitter | None = None
+    """The decoder's way to find records in a block of them; for sources with a format of their own, whose containers do not say it."""
     stopping: Callable[[], bool] = lambda: False
     """Whether the run is to end: an ``open`` that waits for an answer gives up then, and raises SourceFailed."""
 
@@ -159,6 +162,10 @@ class SourcePlugin:
     query_file: Callable[[str, Any], str | None] = lambda _location, _options: None
     """``query_file(location, options)``: the ``.sql`` file (relative to ``SourceContext.folder``) whose one SELECT fills the topic; its rows,
     encoded in the table's format, are given to ``fill`` before ``open``. None: there is nothing to run."""
+    warm_up: str | None = None
+    """``module:function`` that compiles the source's own loops into the cache, or loads them; None: it has none."""
     fill: Callable[[Source, Iterable[bytes]], int] | None = None
     """``fill(source, records)``: put records into the topic of a source that was made and not yet opened; returns how many. Raises
     SourceFailed where they do not fit. None: the source cannot be filled."""
+    format: str | None = None
+    """The one format of its payloads, where the transport knows it; None: the table's ``'format'`` says it."""

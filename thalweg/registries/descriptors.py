@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -53,8 +54,9 @@ class _DescriptorFiles(SchemaRegistry):
             return self._compiled(self._path, found)
         if self._path.suffix != ".proto":
             return _bounded(self._path)
-        root = _root_of(self._path)
-        return self._compiled(root, [self._path])
+        file = Path(os.path.normpath(self._path.absolute()))
+        root = _root_of(file)
+        return self._compiled(root, [file])
 
     def _compiled(self, root: Path, wanted: list[Path]) -> bytes:
         """The files and what they import from below ``root``."""
@@ -79,7 +81,7 @@ class _DescriptorFiles(SchemaRegistry):
 def _root_of(file: Path) -> Path:
     """The folder that a file's imports are named from: the nearest one above it that has them all."""
     wanted = [name for name in imports(_text(file)) if not is_bundled(name)]
-    above = list(file.resolve().parents)
+    above = list(file.parents)
     return next((folder for folder in above if all((folder / name).is_file() for name in wanted)), above[0])
 
 

@@ -10,7 +10,7 @@ from thalweg.errors import SchemaUnavailable, SchemaUnknown
 from thalweg.ports.schemas import RegisteredSchema, RegistryPlugin, SchemaRegistry
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
 _KINDS: Final = {".avsc": "AVRO", ".json": "JSON", ".proto": "PROTOBUF"}
 _MAX_BYTES: Final = 16 << 20
@@ -32,6 +32,12 @@ class _StaticRegistry(SchemaRegistry):
         """The schema in ``<subject>.avsc``, with the number of the file that holds the same one, where there is one."""
         found = self._found(subject, subject)
         return RegisteredSchema(self._number(found), found.kind, found.text) if self._path.is_dir() else found
+
+    def schemas(self) -> Iterator[RegisteredSchema]:
+        """Every file, in the order of the names; ``id`` is the stem."""
+        files = sorted(f for f in self._path.iterdir() if f.suffix in _KINDS and f.is_file()) if self._path.is_dir() else [self._file("")]
+        for file in files:
+            yield self._found(file.stem, file.stem)
 
     def register(self, subject: str, schema: RegisteredSchema) -> int:
         """The number of the file that holds this schema; files are not written."""

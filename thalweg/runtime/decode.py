@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import pyarrow as pa
@@ -12,15 +13,23 @@ import pyarrow.compute as pc
 
 from thalweg.arrow import metadata
 from thalweg.arrow.batch import BadRows
+from thalweg.arrow.described import describe
+from thalweg.model.events import Notice, SchemaResolved
 
 if TYPE_CHECKING:
+    import threading
     from collections.abc import Callable
 
     from thalweg.arrow.batch import Decoded, RawBatch
+    from thalweg.model.events import Observer
     from thalweg.plan.graph import SourceTable
     from thalweg.ports.codec import CodecPlugin, Decoder, DecodeRequest
     from thalweg.ports.schemas import SchemaRegistry
 
+_SHOWN: Final = 5
+_LARGE: Final = 4_096
+"""Rows of a batch that is worth the wait: the reference decoders would hold up the loading, and take longer than it."""
+_LOAD_SECONDS: Final = 10.0
 _ROW_FIELD = pa.field(metadata.ROW, pa.int32(), nullable=False)
 
 
@@ -57,27 +66,38 @@ class Decoding:
         self._table = table
         self.sides = (value,) if key is None else (value, key)
         self._decoders = [side.reference for side in self.sides]
+        self._counted: Counter[str] = Counter()
         self.name = table.name
         self.schema = table.schema
         self.row_schema = table.schema.append(_ROW_FIELD)
+        self._nothing: dict[pa.DataType, pa.Array] = {}
+        self.soon: threading.Event | None = None
+        """Set when compiled decoders that are being loaded from the cache are there."""
 
     def use(self, side: Side, decoder: Decoder) -> None:
         """Let another decoder take the place of a side's, from the next batch on; called on any thread."""
         self._decoders[self.sides.index(side)] = decoder
 
-    def notices(self) -> list[str]:
-        """What the schemas will cost their user, one line each, for the start log."""
-        return [f"{self.name}: {line}" for decoder in self._decoders for line in decoder.notices]
+    def announce(self, observer: Observer) -> None:
+        """Say which columns the payloads become, and what the schemas will cost their user, before the first record (DEC-03, DEC-09)."""
+        for number, (side, decoder) in enumerate(zip(self.sides, self._decoders, strict=True)):
+            fields = ", ".join(f"{f.path} {f.short}" + (f" ({f.meaning})" if f.meaning else "") for f in describe(decoder.schema))
+            observer.on(SchemaResolved(self.name, "key" if number else "value", side.request.format, len(decoder.schema), fields))
+            for line in decoder.notices:
+                observer.on(Notice("warning", "decode.depth", f"{self.name}: {line}"))
+            if decoder.coarse:
+                more = f" and {len(decoder.coarse) - _SHOWN} more" if len(decoder.coarse) > _SHOWN else ""
+                listed = ", ".join(f"'{where}'" for where in decoder.coarse[:_SHOWN]) + more
+                observer.on(Notice("info", "decode.finer", f"{self.name}: {listed}: digits finer than the column's unit are cut off and counted"))
 
-    def costs(self) -> list[tuple[str, str]]:
-        """What decoding had to do the long way, a code and a line each, for the end."""
-        out = []
+    def counted(self) -> dict[str, int]:
+        """What decoding had to do the long way since the last call: ``slow`` rows, ``finer`` times, and ``cut NAME`` for each message type."""
+        totals: Counter[str] = Counter()
         for decoder in self._decoders:
-            for name, n in decoder.fallbacks.items():
-                out += [("decode.depth_cut", f"{self.name}: {name} was cut at decode.max_depth {n} times and written as JSON text")] if n else []
-            for name, n in decoder.slow_rows.items():
-                out += [("decode.slow", f"{self.name}: {n} records of format {name} took the exact path")] if n else []
-        return out
+            totals.update({f"cut {name}": n for name, n in decoder.fallbacks.items()})
+            totals.update({"finer": decoder.finer, "slow": sum(decoder.slow_rows.values())})
+        new, self._counted = totals - self._counted, totals
+        return dict(new)
 
     def close(self) -> None:
         """Release the registries' connections."""
@@ -87,6 +107,9 @@ class Decoding:
 
     def relation(self, raw: RawBatch, meta: Callable[[str], pa.Array] | None = None) -> Rows:
         """One row for each record that decodes, in the order of the records; ``meta`` gives metadata columns that are made here (ids, cluster)."""
+        if self.soon is not None and raw.rows >= _LARGE:
+            self.soon.wait(_LOAD_SECONDS)
+            self.soon = None
         bad = BadRows()
         bad.extend(raw.bad)
         live, null_rows, tombstones = self._tombstones(raw, bad)
@@ -148,12 +171,25 @@ class Decoding:
                 column = meta(declared[field.name].key)
                 column = column if whole else column.take(pa.array(rows, pa.int64()))
                 out.append(column.cast(declared[field.name].type) if column.type != declared[field.name].type else column)
+            elif not self._is_read(field.name):
+                out.append(self._unread(field.type, len(rows)))
             else:
                 column, places = columns[field.name]
                 if len(places) != len(rows):
                     column = column.take(pa.array(np.searchsorted(places, rows), pa.int64()))
                 out.append(column)
         return pa.RecordBatch.from_arrays([*out, pa.array(rows, pa.int32())], schema=self.row_schema)
+
+    def _is_read(self, name: str) -> bool:
+        """Whether some query or target reads a column of the payloads; whatever a decoder made of another one is left out."""
+        wanted = self.sides[0].request.wanted
+        return wanted is None or name in wanted
+
+    def _unread(self, kind: pa.DataType, rows: int) -> pa.Array:
+        """A column that nobody reads: it keeps its place and its type, so that queries mean the same, and costs nothing."""
+        if rows > len(self._nothing.get(kind, ())):
+            self._nothing[kind] = pa.nulls(rows, kind)
+        return self._nothing[kind].slice(0, rows)
 
     def _not_null(self, batch: pa.RecordBatch, bad: BadRows) -> pa.RecordBatch:
         """A NULL in a column that was declared NOT NULL is a bad record."""

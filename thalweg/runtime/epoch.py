@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from thalweg.arrow.batch import BadRows
 from thalweg.errors import DecodeFailed, PipelineError, SchemaUnavailable
 from thalweg.model.clock import MILLISECOND_NS, SECOND_NS
-from thalweg.model.events import BadRecords, EpochDone, Notice, RecordsDropped
+from thalweg.model.events import BadRecords, DecodeCounts, EpochDone, Notice, RecordsDropped
 from thalweg.ports.sink import Delivery
 from thalweg.runtime import acks
 from thalweg.runtime.lineage import RecordIds, Records
@@ -68,6 +68,7 @@ class Epochs:
         self._ids = ids or RecordIds()
         self._number = 0
         self._last: str | None = None
+        self._cut: set[tuple[str, str]] = set()
         for flow in flows.values():
             flow.dag.clear()
 
@@ -89,16 +90,13 @@ class Epochs:
             self._observer.on(EpochDone(source, self._number, piece.raw.rows, time.perf_counter() - began))
 
     def announce(self) -> None:
-        """Say before the first record what the schemas will cost (DEC-09)."""
+        """Say before the first record what the payloads become."""
         for flow in self._flows.values():
-            for line in flow.decoding.notices():
-                self._observer.on(Notice("warning", "decode.depth", line))
+            flow.decoding.announce(self._observer)
 
     def close(self) -> None:
-        """Release what the decoders hold, and say what they had to cut; no epoch comes any more."""
+        """Release what the decoders hold; no epoch comes any more."""
         for flow in self._flows.values():
-            for code, line in flow.decoding.costs():
-                self._observer.on(Notice("info", code, line))
             flow.decoding.close()
 
     # -- the steps
@@ -140,12 +138,27 @@ class Epochs:
         pause = 100 * MILLISECOND_NS
         while True:
             try:
-                return flow.decoding.relation(raw, records.column)
+                rows = flow.decoding.relation(raw, records.column)
             except SchemaUnavailable as e:
                 self._observer.on(Notice("warning", "registry.unavailable", f"{flow.table.name}: {e}; trying again"))
                 if self._stopping.wait(pause / SECOND_NS):
                     raise
                 pause = min(pause * 2, 5 * SECOND_NS)
+                continue
+            self._tell_counts(flow)
+            return rows
+
+    def _tell_counts(self, flow: SourceFlow) -> None:
+        """What decoding had to do the long way; the first cut of each message type is a warning (DEC-10, DEC-11)."""
+        counts = flow.decoding.counted()
+        if not counts:
+            return
+        self._observer.on(DecodeCounts(flow.table.name, counts))
+        for name in [c.removeprefix("cut ") for c in counts if c.startswith("cut ")]:
+            if (flow.table.name, name) not in self._cut:
+                self._cut.add((flow.table.name, name))
+                text = f"{flow.table.name}: {name} lies deeper than 'decode.max_depth' and is written as JSON text; the summary says how often"
+                self._observer.on(Notice("warning", "decode.depth_cut", text))
 
     def _set_aside(self, flow: SourceFlow, records: Records, rows: Rows) -> tuple[BadRows, list[str]]:
         """Apply the policies for bad records and tombstones; what is left becomes dead letters."""

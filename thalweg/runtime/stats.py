@@ -38,6 +38,8 @@ class SourceStats:
     """Rows left out, by rule."""
     committed: Mapping[Partition, int]
     """Committed positions of the partitions that are still assigned."""
+    decoding: Mapping[str, int] = field(default_factory=dict)
+    """What decoding had to do the long way: ``slow``, ``finer``, ``cut NAME``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +115,7 @@ class Stats:
         self._take: dict[type, Callable[[Any], None]] = {
             e.PipelineStarted: self._started, e.PipelineStopped: self._stopped, e.Polled: self._polled, e.NodeRan: self._ran,
             e.EpochDone: self._epoch, e.Submitted: self._submitted, e.Delivered: self._delivered, e.BadRecords: self._bad_records,
-            e.RecordsDropped: self._dropped, e.OffsetsCommitted: self._committed, e.CommitFailed: self._commit_failed,
+            e.RecordsDropped: self._dropped, e.DecodeCounts: self._decoded, e.OffsetsCommitted: self._committed, e.CommitFailed: self._commit_failed,
             e.Assigned: self._assigned, e.Revoked: self._revoked, e.LaneRetried: self._retried, e.LanePoisoned: self._poisoned,
             e.Rewound: self._rewound, e.Pressure: self._pressed,
         }  # fmt: skip
@@ -198,6 +200,10 @@ class Stats:
         """Records were left out."""
         self._source(event.source).dropped[event.rule] += event.rows
 
+    def _decoded(self, event: e.DecodeCounts) -> None:
+        """Decoding took the long way."""
+        self._source(event.source).decoding.update(event.counts)
+
     def _committed(self, event: e.OffsetsCommitted) -> None:
         """Positions moved; only those of assigned partitions are kept."""
         self._commits += 1
@@ -277,12 +283,13 @@ class _Source:
     assigned: set[Partition] = field(default_factory=set)
     committed: dict[Partition, int] = field(default_factory=dict)
     dropped: Counter[str] = field(default_factory=Counter)
+    decoding: Counter[str] = field(default_factory=Counter)
 
     def stats(self, name: str, now_ns: int) -> SourceStats:
         """As of now."""
         return SourceStats(
             name, self.rows, self.nbytes, self.row_rate.per_second(now_ns), self.byte_rate.per_second(now_ns), self.lag, len(self.assigned),
-            dict(self.dropped), dict(self.committed),
+            dict(self.dropped), dict(self.committed), dict(self.decoding),
         )  # fmt: skip
 
 

@@ -36,11 +36,14 @@ class Upgrade:
     def __init__(self, decodings: Sequence[Decoding], observer: Observer, ids: RecordIds | None = None) -> None:
         """Nothing is started yet. ``ids``: what makes record ids, None where no lane shows any."""
         self._decodings, self._observer, self._ids, self._stopping = decodings, observer, ids, threading.Event()
+        self._loaded = threading.Event()
         self._thread = threading.Thread(target=self._run, name="kernels", daemon=True)
 
     def start(self) -> None:
         """Begin; the decodings change between two of their batches, whenever their kernels are ready."""
         if self._wanted():
+            for decoding in self._decodings if self._all_warm() else ():
+                decoding.soon = self._loaded
             self._thread.start()
 
     def stop(self) -> None:
@@ -49,9 +52,20 @@ class Upgrade:
         if self._thread.is_alive():
             self._thread.join(5)
 
+    def _all_warm(self) -> bool:
+        """Whether there is nothing to compile."""
+        return all(map(warm, self._wanted()))
+
     def _run(self) -> None:
+        """Make the decoders; however that ends, nobody waits for them any longer."""
+        try:
+            self._upgrade()
+        finally:
+            self._loaded.set()
+
+    def _upgrade(self) -> None:
         """Every side of every table, one after the other, then the record ids."""
-        if not all(map(warm, self._wanted())) and self._stopping.wait(_BEGIN_SECONDS):
+        if not self._all_warm() and self._stopping.wait(_BEGIN_SECONDS):
             return
         for decoding in self._decodings:
             for side in decoding.sides:

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import base64
 import json
+import os
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from google.protobuf import descriptor_pb2, timestamp_pb2
 
+from tests.oracle.containers import header, write
 from thalweg import registry
+from thalweg.arrow.described import describe
 from thalweg.cli.describe import describe_schema
 from thalweg.cli.main import main
 from thalweg.errors import UserError
 from thalweg.testing.codecs import CodecBench
+from thalweg.testing.registry import TestRegistry
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Iterator
 
 AVRO = {
     "type": "record", "name": "Order", "namespace": "shop", "fields": [
@@ -23,6 +29,16 @@ AVRO = {
     ],
 }  # fmt: skip
 JSON_SCHEMA = {"$schema": "https://json-schema.org/draft/2020-12/schema", "type": "object", "properties": {"u": {"type": "string", "format": "uuid"}}}
+
+
+def test_an_avro_container(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The schema in the header, however large the file is; a header that is none says where."""
+    file = write(tmp_path / "o.avro", header(AVRO, "deflate"), bytes(17 << 20))
+
+    assert describe_schema(str(file)) == 0
+    assert capsys.readouterr().out.startswith("avro shop.Order\nfield ")
+    with pytest.raises(UserError, match=r"the file's header cannot be read: the file ends inside a number \(byte 4\)"):
+        describe_schema(str(write(tmp_path / "p.avro", b"Obj\x01")))
 
 
 def test_an_avro_schema(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -60,7 +76,7 @@ def test_a_json_schema(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
 
     assert describe_schema(str(file)) == 0
     assert "u      fixed_size_binary[16] (uuid)  yes" in capsys.readouterr().out
-    with pytest.raises(UserError, match="--message is for files that hold several"):
+    with pytest.raises(UserError, match="--message is for schemas that hold several"):
         describe_schema(str(file), message="X")
 
 
@@ -79,10 +95,10 @@ def test_a_descriptor_set(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     assert describe_schema(str(file), message="Timestamp") == 0
     own.message_type.add(name="Other")
     file.write_bytes(found.SerializeToString())
-    with pytest.raises(UserError, match="several messages: say which with --message") as caught:
+    with pytest.raises(UserError, match=r"there are 2 messages: shop\.Order, shop\.Other") as caught:
         describe_schema(str(file))
-    assert caught.value.hint == "it holds shop.Order, shop.Other"
-    with pytest.raises(UserError, match="holds no message 'Nope'"):
+    assert caught.value.hint == "say which with --message"
+    with pytest.raises(UserError, match="there is no message 'Nope'"):
         describe_schema(str(file), message="Nope")
 
 
@@ -114,6 +130,140 @@ def test_files_that_are_no_schema(tmp_path: Path, name: str, content: bytes, rea
 
 def test_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A file that is not there is the user's error: exit code 2."""
-    assert registry.names("codecs") == ["avro", "json", "raw"]
+    assert registry.names("codecs") == ["avro", "json", "protobuf", "raw"]
     assert main(["describe-schema", str(tmp_path / "none.avsc")]) == 2
     assert "cannot be read" in capsys.readouterr().err
+
+
+def test_proto_texts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A ``.proto`` file with what it imports, and a folder of them (PRO-03)."""
+    (tmp_path / "inner").mkdir()
+    (tmp_path / "inner" / "line.proto").write_text('syntax = "proto3"; package shop; message Line { string sku = 1; }')
+    (tmp_path / "order.proto").write_text('syntax = "proto3"; package shop; import "inner/line.proto"; message Order { repeated Line lines = 1; }')
+    for path in (tmp_path / "order.proto", tmp_path):
+        describe_schema(str(path), message="Order")
+
+        assert capsys.readouterr().out == (
+            "protobuf shop.Order\n"
+            "field        Arrow type  nullable\n"
+            "lines        list        yes\n"
+            "lines[]      struct      yes\n"
+            "lines[].sku  string      yes\n"
+        )
+
+
+@pytest.fixture
+def subjects() -> Iterator[TestRegistry]:
+    """A registry with a subject of each kind; the Protobuf one has two versions and a reference."""
+    with TestRegistry("/apis/ccompat/v7") as made:
+        made.add("avro", AVRO)
+        made.add("json", JSON_SCHEMA, kind="JSON")
+        made.add("part", 'syntax = "proto3"; package p; message Part { int32 x = 1; }', kind="PROTOBUF")
+        for more in ("", " Part part = 2;"):
+            text = f'syntax = "proto3"; package p; import "part.proto"; message A {{ string s = 1;{more} }} message B {{ int64 n = 1; }}'
+            made.add("proto", text, kind="PROTOBUF", references=(("part.proto", "part", 1),))
+        yield made
+
+
+@pytest.mark.parametrize(
+    ("subject", "message", "lines"),
+    [
+        ("avro", None, ["avro shop.Order", "lines[].sku  string      yes"]), ("json", None, ["json", "u      fixed_size_binary[16] (uuid)  yes"]),
+        ("proto", None, ["protobuf p.A", "part.x  int32       yes"]), ("proto:latest", "p.B", ["protobuf p.B", "n      int64       yes"]),
+        ("proto:1", None, ["protobuf p.A", "s      string      yes"]), ("avro:1", "Order", ["avro shop.Order", "id           int64       yes"]),
+    ],
+)  # fmt: skip
+def test_a_subject(subjects: TestRegistry, capsys: pytest.CaptureFixture[str], subject: str, message: str | None, lines: list[str]) -> None:
+    """The newest schema of a subject, or a version of it, with everything that it refers to (DEC-02, REG-04, RG-07)."""
+    assert describe_schema(subject, registry=subjects.url, message=message) == 0
+    out = capsys.readouterr().out.splitlines()
+
+    assert [line.rstrip() for line in out if line.rstrip() in lines] == lines
+    assert any(line.startswith("part") for line in out) == (subject == "proto")
+
+
+def test_options_are_those_of_sql(subjects: TestRegistry, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Shape and credentials, with or without the format's prefix; a secret comes from the environment and is never shown (DEC-08)."""
+    monkeypatch.setenv("WHO", "me:hunter2")
+    for key in ("basic-auth.user-info", "protobuf-confluent.basic-auth.user-info"):
+        assert describe_schema("proto", registry=subjects.url, given=[(key, "${WHO}"), ("decode.max_depth", "1")]) == 0
+    out = capsys.readouterr().out
+
+    assert set(subjects.authorization) == {"Basic " + base64.b64encode(b"me:hunter2").decode()}
+    assert "part   string (json)  yes" in out
+    assert "warning: 'part': message p.Part lies deeper than 'decode.max_depth' (1)" in out
+    with pytest.raises(UserError, match="NOBODY") as caught:
+        describe_schema("proto", registry=subjects.url, given=[("bearer-auth.token", "x${NOBODY}")])
+    assert "hunter2" not in str(caught.value) + out
+
+
+def test_a_diamond_of_references(subjects: TestRegistry, capsys: pytest.CaptureFixture[str]) -> None:
+    """What two references import is defined once, bundled files need not be there; an error of one subject stays with it (PB-24, RG-07)."""
+    head, kind = 'syntax = "proto3"; package {}; ', "PROTOBUF"
+    subjects.add("d", head.format("d") + "message D { int32 x = 1; }", kind=kind)
+    for name, imported in (("b", "d.proto"), ("c", "other/d.proto")):
+        text = head.format(name) + f'import "{imported}"; import "google/protobuf/timestamp.proto"; message M {{ d.D d = 1; google.protobuf.Timestamp t = 2; }}'
+        subjects.add(name, text, kind=kind, references=(("d.proto" if name == "b" else "d", "d", 1),))
+    text = head.format("a") + 'import "b.proto"; import "c.proto"; import "confluent/meta.proto"; import "confluent/type/decimal.proto";'
+    references = (("b.proto", "b", 1), ("c.proto", "c", 1))
+    subjects.add("a", f"{text} message A {{ b.M b = 1; c.M c = 2; confluent.type.Decimal p = 3; }}", kind=kind, references=references)
+    subjects.add("broken", f"{text} message A {{ lost.M b = 1; }}", kind=kind, references=references)
+    with pytest.raises(UserError, match="lost"):
+        describe_schema("broken", registry=subjects.url)
+
+    assert describe_schema("a", registry=subjects.url) == 0
+    out = capsys.readouterr().out
+    assert all(path in out for path in ("b.d.x ", "c.d.x ", "c.t ", "p.value ", "p.precision "))
+
+
+@pytest.mark.parametrize(
+    ("subject", "given", "said"),
+    [
+        ("none", [], "Subject 'none' not found"), ("proto:9", [], "Version 9 not found"), ("avro", [("protobuf.enumm", "x")], "unknown option 'protobuf.enumm'"),
+        ("proto", [("protobuf.enum", "x")], "option 'protobuf.enum'"), ("proto", [("timeout", "x")], "option 'timeout'"),
+    ],
+)  # fmt: skip
+def test_what_a_registry_cannot_say(subjects: TestRegistry, subject: str, given: list[tuple[str, str]], said: str) -> None:
+    """Unknown subjects, versions and options are the user's errors."""
+    with pytest.raises(UserError, match=said):
+        describe_schema(subject, registry=subjects.url, given=given)
+
+
+def test_a_registry_that_is_away(capsys: pytest.CaptureFixture[str]) -> None:
+    """Its address is named, its password is not; exit code 2."""
+    with TestRegistry() as gone:
+        url = gone.url.replace("http://", "http://me:hunter2@")
+
+    assert main(["describe-schema", "orders-value", "--registry", url]) == 2
+    err = capsys.readouterr().err
+    assert "127.0.0.1" in err
+    assert "hunter2" not in err
+
+
+def test_a_folder_is_a_registry_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """As for a pipeline; it counts no versions."""
+    (tmp_path / "orders-value.avsc").write_text(json.dumps(AVRO))
+
+    assert main(["describe-schema", "orders-value", "--registry", str(tmp_path), "--format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["name"] == "shop.Order"
+    with pytest.raises(UserError, match="no numbered versions"):
+        describe_schema("orders-value:2", registry=f"file:{tmp_path}")
+
+
+SHAPES = Path(__file__).parents[2] / "golden" / "describe"
+
+
+@pytest.mark.parametrize("name", ["map_fields", "wellknown", "wide_128", "shapes"])
+def test_shapes_stay_as_they_are(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """The columns of each message are as recorded, and those of a decoded batch (DEC-04, DEC-07, PRO-04, PRO-10, PRO-11, PRO-12, PRO-13, PRO-15)."""
+    given = [("decode.max_depth", "2")]
+    describe_schema(str(SHAPES / f"{name}.proto"), given=given, message="Shapes" if name == "shapes" else None)
+    out = capsys.readouterr().out
+    golden = SHAPES / f"{name}.txt"
+    if os.environ.get("RECORD"):
+        golden.write_text(out)
+    known = registry.load("registries", "descriptors").make(str(SHAPES / f"{name}.proto"), {})
+    decoded = CodecBench("protobuf", options={"protobuf.descriptor": name, "protobuf.message": out.split()[1], **dict(given)}, registry=known).decode([b""])
+
+    assert out == golden.read_text()
+    assert [line.split()[0] for line in out.splitlines()[2:] if not line.startswith(("warning", "note"))] == [f.path for f in describe(decoded.batch.schema)]

@@ -87,7 +87,7 @@ def test_check_repl_and_describe_schema_take_theirs(called: Callable[..., list[t
     assert codes == [1, 1, 1]
     assert calls[0][2] == {"format": "json", "connect": True, "settings": {}}
     assert calls[1][1:] == ((None,), {"commands": ["SELECT 1", "\\dt"], "format": "csv", "settings": {}, "debug": False})
-    assert calls[2][2] == {"message": "shop.Order", "format": "text"}
+    assert calls[2][2] == {"registry": None, "message": "shop.Order", "given": [], "format": "text"}
 
 
 @pytest.mark.parametrize(

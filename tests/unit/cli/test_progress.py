@@ -14,7 +14,7 @@ from thalweg.runtime.stats import LaneStats, NodeStats, Snapshot, SourceStats
 
 NOW = Snapshot(
     pipeline="shop", facts={}, seconds=67.0, epochs=1234,
-    sources=(SourceStats("orders", 1_200_000, 273_000_000, 81_234.4, 22_000_000.0, 4_512, 3, {"tombstones": 12}, {}),),
+    sources=(SourceStats("orders", 1_200_000, 273_000_000, 81_234.4, 22_000_000.0, 4_512, 3, {"tombstones": 12}, {}, {"slow": 3, "cut t.M": 2}),),
     nodes=(NodeStats("clean", 1_200_000, 1_080_000, 3.5),),
     lanes=(LaneStats("clean", 1_000_000, 79_000.0, 7, 0.004, 1.25, 2, poisoned=False), LaneStats("lines", 0, 0.0, 0, None, None, 0, poisoned=True)),
     bad={"decode.type": 3, "odd\x1b[31m": 1}, bad_policies={"decode.type": "dlq"}, commit_failures=0, rewinds=0,
@@ -68,6 +68,7 @@ def test_fields_of_a_line() -> None:
     assert shown["source.orders.rows_per_s"] == 81_234
     assert shown["source.orders.lag"] == 4_512
     assert shown["source.orders.dropped.tombstones"] == 12
+    assert (shown["source.orders.decode.slow"], shown["source.orders.decode.cut.t.M"]) == (3, 2)
     assert shown["node.clean.rows"] == 1_080_000
     assert (shown["sink.clean.delivered"], shown["sink.clean.ack_p50_ms"], shown["sink.lines.ack_p99_ms"]) == (1_000_000, 4.0, None)
     assert (shown["bad.decode.type"], shown["pressure.worker"], shown["seconds"]) == (3, "critical", 67.0)

@@ -22,7 +22,7 @@ PLAN: Any = SimpleNamespace(
     lanes=[lane("clean", "./out/clean/"), lane("lines", "s3://lake/lines/", gates=False), lane("shown", "stdout", kind="CONSOLE")],
 )
 END = Snapshot(
-    pipeline="shop", facts={}, seconds=2.0, epochs=9, sources=(SourceStats("orders", 1000, 5000, 0, 0, 0, 1, {"tombstones": 2}, {}),), nodes=(),
+    pipeline="shop", facts={}, seconds=2.0, epochs=9, sources=(SourceStats("orders", 1000, 5000, 0, 0, 0, 1, {"tombstones": 2}, {}, {"slow": 3, "finer": 1, "cut t.M": 2}),), nodes=(),
     lanes=(LaneStats("clean", 900, 0, 0, None, None, 0, poisoned=False), LaneStats("lines", 0, 0, 0, None, None, 0, poisoned=True)),
     bad={"decode.type": 3, "sql.cast": 1}, bad_policies={"decode.type": "dlq", "sql.cast": "drop"}, commit_failures=0, rewinds=0, pressure={},
     stopped="finished",
@@ -41,7 +41,7 @@ def test_start_says_where_it_goes_and_what_gates() -> None:
 
 
 def test_summary_says_what_happened_and_how_to_look() -> None:
-    """Rows in and out, bad records by code, and a command for each target that has rows (CLI-02)."""
+    """Rows in and out, bad records by code, what decoding did the long way, and a command for each target that has rows (CLI-02, DEC-11)."""
     assert summary_lines(PLAN, END, how="done") == [
         "shop: done after 2.0 s",
         "  in    orders: 1,000 rows, 5.0 kB, 500 rows/s, 2 left out by tombstones",
@@ -50,6 +50,9 @@ def test_summary_says_what_happened_and_how_to_look() -> None:
         "  out   shown: 0 rows -> stdout",
         "  bad   3 x decode.type (in the dead-letter lane)",
         "  bad   1 x sql.cast (dropped)",
+        "  note  orders: 3 records took the exact path",
+        "  note  orders: 1 times lost digits that are finer than their columns' units",
+        "  note  orders: 2 x t.M lay deeper than 'decode.max_depth' and became JSON text",
         "look into it:",
         """  twg repl -c "CREATE EXTERNAL TABLE clean STORED AS PARQUET LOCATION './out/clean/'; SELECT * FROM clean LIMIT 10\"""",
     ]

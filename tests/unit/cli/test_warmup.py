@@ -1,26 +1,52 @@
-"""What ``twg warmup`` can be told to compile."""
+"""``twg warmup``: what is compiled, and what is said."""
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
-from thalweg import registry
 from thalweg.cli import warmup
 from thalweg.errors import UserError
 from thalweg.runtime.upgrade import RECORD_IDS
 
+ROOT = Path(__file__).parents[3]
+
+
+def test_formats_and_sources_are_compiled(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Without a format, every compiled decoder and the loops of the Kafka source; with one, nothing else (PKG)."""
+    done: list[str] = []
+    monkeypatch.setattr(warmup, "warm_up", done.append)
+    monkeypatch.setattr(warmup.registry, "attribute", lambda path: lambda: done.append(path))
+
+    assert warmup.warmup(["json"]) == 0
+    assert [path.split(".")[2] for path in done] == ["json"]
+
+    assert warmup.warmup([]) == 0
+    assert {path.partition(":")[0].split(".")[2] for path in done[1:]} >= {"avro", "json", "messages"}
+    assert "kafka source: ready after 0.0 s" in capsys.readouterr().out.splitlines()
+
+
+@pytest.mark.parametrize("command", [["--help"], ["check", "examples/quickstart/pipeline.sql"]])
+def test_commands_that_decode_nothing_import_no_compiler(command: list[str]) -> None:
+    """Help and check cost neither Numba nor LLVM."""
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "thalweg", *command], cwd=ROOT, capture_output=True, text=True, check=True, timeout=60
+    )
+
+    assert "thalweg.cli.main" in done.stderr
+    assert [line for line in done.stderr.splitlines() if "numba" in line or "llvmlite" in line] == []
+
 
 def test_formats_codecs_and_record_ids_have_names(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """Each format and codec by its name, record ids by theirs; without a name all of them; what has no kernel is passed over."""
+    """Each format and codec by its name, record ids by theirs; what has no kernel is passed over."""
     made: list[str] = []
     monkeypatch.setattr(warmup, "warm_up", made.append)
 
     assert warmup.warmup(["json-confluent", "avro-glue", "raw", RECORD_IDS[0]]) == 0
     assert made == ["thalweg.codecs.json.fast:make", "thalweg.codecs.enveloped.fast:make", RECORD_IDS[1]]
     assert capsys.readouterr().out.startswith("json-confluent: ready after ")
-    made.clear()
-    warmup.warmup([])
-    assert made[-1] == RECORD_IDS[1]
-    assert len(made) == 1 + sum(registry.load("codecs", n).fast is not None for n in registry.names("codecs"))
     with pytest.raises(UserError, match="unknown format 'avor'"):
         warmup.warmup(["avor"])

@@ -125,3 +125,31 @@ def test_streams_and_functions() -> None:
     assert found["sum"] == "AGGREGATE"
     with pytest.raises(QueryRefused):
         session.stream("SELECT nope FROM orders")
+
+
+def test_columns_that_a_query_reads() -> None:
+    """By relation, what the optimised plan takes from each; nothing is said where an expression has a subquery of its own."""
+    session = Session()
+    session.put("t", (), pa.schema([("a", pa.int64()), ("b, c", pa.string()), ("d", pa.float64())]))
+    session.put("u", (), pa.schema([("a", pa.int64()), ("e", pa.string())]))
+    session.put("raw.t", (), pa.schema([("payload", pa.binary())]))
+
+    assert session.reads('SELECT a FROM t WHERE "b, c" > \'x\'') == {"t": {"a", "b, c"}}
+    assert session.reads("SELECT t.a FROM t JOIN u USING (a)") == {"t": {"a"}, "u": {"a"}}
+    assert session.reads("SELECT x.k FROM (SELECT * FROM t) AS x(k, l, m)") == {"t": {"a"}}
+    assert session.reads("SELECT 1 AS one FROM t, raw.t") == {"t": set()}
+    assert session.reads("SELECT a, (SELECT max(e) FROM u) AS m FROM t") is None
+    with pytest.raises(QueryRefused):
+        session.reads("SELECT nothing FROM t")
+
+
+def test_relations_of_any_type_can_be_empty() -> None:
+    """A dense union, alone or inside others, which Arrow's own empty tables refuse (AVR-03)."""
+    union = pa.dense_union([pa.field("int", pa.int32()), pa.field("string", pa.string())])
+    schema = pa.schema([("u", union), ("l", pa.list_(union)), ("s", pa.struct([("u", union)])), ("m", pa.map_(pa.string(), union))])
+    session = Session()
+    session.put("t", (), schema)
+
+    assert session.run("SELECT * FROM t") == []
+    session.create_source("KAFKA", "CREATE EXTERNAL TABLE x STORED AS KAFKA LOCATION 'kafka://b/x'", "x", schema)
+    assert session.schema_of("SELECT u FROM x").types == [union]

@@ -8,7 +8,7 @@ import pytest
 from confluent_kafka import Consumer, KafkaException
 
 from thalweg.errors import SourceFailed
-from thalweg.native import mock_cluster
+from thalweg.native import library
 from thalweg.native.mock_cluster import MockCluster
 
 if TYPE_CHECKING:
@@ -56,8 +56,8 @@ def test_a_closed_cluster_is_gone() -> None:
 
 def test_the_library_is_looked_for_elsewhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """A client that was built against the system's library has no copy of its own; without any, the error says what to do."""
-    monkeypatch.setattr(mock_cluster.confluent_kafka, "__file__", str(tmp_path / "confluent_kafka" / "__init__.py"))
-    monkeypatch.setattr(mock_cluster.ctypes.util, "find_library", lambda _name: None)
+    monkeypatch.setattr(library.confluent_kafka, "__file__", str(tmp_path / "confluent_kafka" / "__init__.py"))
+    monkeypatch.setattr(library.ctypes.util, "find_library", lambda _name: None)
 
     with pytest.raises(SourceFailed, match=r"needs librdkafka.*use a real broker"):
         MockCluster()

@@ -42,6 +42,7 @@ def sheet() -> Sheet:
 EVENTS: list[tuple[e.Event, str, str]] = [
     (e.PipelineStarted("orders", {"group": "g"}), "info", "started"),
     (e.PipelineStopped("orders", "finished", 1.5), "info", "stopped"),
+    (e.SchemaResolved("orders", "value", "avro", 2, "id int64, note string"), "info", "schema_resolved"),
     (e.Assigned("orders", {P0: 5}, {P0: "the sinks' record"}), "info", "assigned"),
     (e.Assigned("orders", {P0: 5}, {}), "info", "assigned"),
     (e.Revoked("orders", (P0,), lost=False), "info", "revoked"),
@@ -69,7 +70,9 @@ def test_one_line_for_each_event(sheet: Sheet, event: e.Event, level: str, name:
     assert record["ts"].endswith("Z")
 
 
-@pytest.mark.parametrize("event", [e.Polled("o", 1, 1, 0), e.NodeRan("n", 1, 1, 0.1), e.EpochDone("o", 1, 1, 0.1), e.OffsetsCommitted("o", {P0: 1})])
+@pytest.mark.parametrize("event", [
+    e.Polled("o", 1, 1, 0), e.NodeRan("n", 1, 1, 0.1), e.EpochDone("o", 1, 1, 0.1), e.OffsetsCommitted("o", {P0: 1}), e.DecodeCounts("o", {"slow": 1}),
+])  # fmt: skip
 def test_what_is_counted_gives_no_line(sheet: Sheet, event: e.Event) -> None:
     """Facts of every epoch are statistics, not lines."""
     sheet.log.on(event)
@@ -111,6 +114,17 @@ def test_huge_values_are_cut(sheet: Sheet) -> None:
 
     assert len(sheet.lines[0]) < 1_000
     assert "9999500 more" in sheet.lines[0]
+
+
+def test_a_resolved_schema_is_one_line(sheet: Sheet) -> None:
+    """Every field with its type, also of a wide table; a schema without end is cut like any value (DEC-03)."""
+    wide = ", ".join(f"field_{n} int64" for n in range(400))
+    sheet.log.on(e.SchemaResolved("orders", "value", "protobuf", 400, wide))
+    sheet.log.on(e.SchemaResolved("orders", "key", "avro", 1, "x" * 1_000_000))
+
+    value, key = sheet.records()
+    assert (value["table"], value["side"], value["format"], value["columns"], value["fields"]) == ("orders", "value", "protobuf", "400", wide)
+    assert len(key["fields"]) < 17_000
 
 
 def test_secrets_do_not_show(sheet: Sheet) -> None:

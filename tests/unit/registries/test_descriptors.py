@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,8 +13,6 @@ from thalweg.errors import SchemaUnavailable, SchemaUnknown, UserError
 from thalweg.native.protoc import compile_protos
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from thalweg.ports.schemas import SchemaRegistry
 
 A = 'syntax = "proto3"; import "inner/b.proto"; import "google/type/money.proto"; message A { B b = 1; google.type.Money m = 2; }'
@@ -57,3 +56,11 @@ def test_what_cannot_be_read(tree: Path, tmp_path: Path) -> None:
         known(tmp_path / "lost.desc").latest("t")
     with pytest.raises(SchemaUnknown):
         known(tree).by_id(1)
+
+
+def test_paths_as_people_write_them(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Relative ones, with dots, and links find the same imports (PRO-03)."""
+    (tree / "outer" / "link.proto").symlink_to(tree / "outer" / "a.proto")
+    monkeypatch.chdir(tree / "inner")
+    for path in ("../outer/a.proto", "../inner/../outer/a.proto", str(tree / "inner" / ".." / "outer" / "link.proto")):
+        assert "A" in messages_of(known(Path(path)).latest("x")).messages

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import threading
 from typing import Any
 
 import pyarrow as pa
@@ -10,10 +11,12 @@ import pytest
 
 from thalweg.arrow.batch import BadRows, Decoded, RawBatch
 from thalweg.arrow.metadata import HEADERS, ROW
+from thalweg.model.events import Notice, SchemaResolved
 from thalweg.model.position import Partition, Span
 from thalweg.plan.graph import MetadataColumn, SourceTable
-from thalweg.ports.codec import Decoder
+from thalweg.ports.codec import Decoder, DecodeRequest
 from thalweg.runtime.decode import Decoding, Rows, Side
+from thalweg.testing.fakes import RecordingObserver
 
 P = Partition("orders", "t", 0)
 
@@ -71,9 +74,9 @@ def raw(payloads: list[bytes | None], keys: list[bytes | None] | None = None) ->
 
 
 def side(decoder: Decoder) -> Side:
-    """A side that has nothing but its decoder."""
+    """A side that has nothing but its decoder and the name of its format."""
     nothing: Any = None
-    return Side(nothing, nothing, None, decoder)
+    return Side(nothing, DecodeRequest("digits", None, None, None, "_twg_"), None, decoder)
 
 
 def run(t: SourceTable, batch: RawBatch, key: Decoder | None = None) -> Rows:
@@ -161,6 +164,31 @@ def test_an_unresolved_schema_is_a_fault_of_the_caller() -> None:
         Decoding(table(schema=None), side(Numbers()), None)
 
 
+def test_what_payloads_become_is_said_before() -> None:
+    """One fact a side with every field and type; what lies too deep is a warning, coarse times a note (DEC-03, DEC-09)."""
+
+    class Deep(Numbers):
+        """Says something."""
+
+        @property
+        def notices(self) -> tuple[str, ...]:
+            """One cut."""
+            return ("'a.b': message t.M lies deeper than 'decode.max_depth' (2) and becomes JSON text",)
+
+        @property
+        def coarse(self) -> tuple[str, ...]:
+            """Seven columns."""
+            return tuple(f"t{n}" for n in range(7))
+
+    seen = RecordingObserver()
+    Decoding(table(), side(Deep()), side(Numbers("k"))).announce(seen)
+
+    assert [(r.side, r.format, r.columns, r.fields) for r in seen.of(SchemaResolved)] == [("value", "digits", 1, "n int64"), ("key", "digits", 1, "k int64")]
+    assert [(n.level, n.code) for n in seen.of(Notice)] == [("warning", "decode.depth"), ("info", "decode.finer")]
+    assert "t.M" in seen.of(Notice)[0].message
+    assert "'t4' and 2 more" in seen.of(Notice)[1].message
+
+
 def test_another_decoder_takes_over_between_two_batches() -> None:
     """The compiled one gives the same; from the next batch on it is the one that is asked."""
 
@@ -189,4 +217,16 @@ def test_another_decoder_takes_over_between_two_batches() -> None:
     assert after.batch.equals(before.batch)
     assert after.bad == before.bad
     assert fast.asked == 1
-    assert decoding.costs() == [("decode.slow", "orders: 3 records of format digits took the exact path")]
+    assert decoding.counted() == {"slow": 3}
+    assert decoding.counted() == {}
+
+
+@pytest.mark.parametrize(("rows", "waited"), [(10, False), (5_000, True)])
+def test_only_a_large_batch_waits_for_faster_decoders(rows: int, waited: bool) -> None:  # noqa: FBT001 - a parameter
+    """The first large batch waits until they are there or given up, once; a small one is decoded at once."""
+    made = Decoding(table(), side(Numbers()), None)
+    made.soon = threading.Event()
+    made.soon.set()
+
+    assert made.relation(raw([b"1"] * rows)).batch.num_rows == rows
+    assert (made.soon is None) == waited

@@ -42,6 +42,14 @@ def test_a_source_adds_up(stats: Stats, clock: FakeClock) -> None:
     assert stats.snapshot().sources[0].rows_per_second == 0
 
 
+def test_the_long_way_is_counted(stats: Stats) -> None:
+    """Slow rows, lost digits and cuts by message type, for each source (DEC-11)."""
+    stats.on(e.DecodeCounts("orders", {"slow": 2, "cut t.M": 1}))
+    stats.on(e.DecodeCounts("orders", {"slow": 1, "finer": 4}))
+
+    assert stats.snapshot().sources[0].decoding == {"slow": 3, "cut t.M": 1, "finer": 4}
+
+
 def test_lag_is_never_negative_and_never_stale(stats: Stats) -> None:
     """A source that is ahead of what it knows of the end has lag 0; after a revoke nobody knows until the next poll (OB-01)."""
     stats.on(e.Assigned("orders", {P0: 0, P1: 0}, {}))

@@ -38,6 +38,7 @@ class Table:
         """One side."""
         self.sides = (side,)
         self.used: list[Any] = []
+        self.soon: threading.Event | None = None
 
     def use(self, _side: Side, decoder: Any) -> None:  # noqa: ANN401 - a Decoder
         """Noted."""
@@ -75,6 +76,24 @@ def test_the_kernel_takes_over_with_the_same_results(monkeypatch: pytest.MonkeyP
     assert found.batch.equals(wanted.batch)
     assert found.rows.equals(wanted.rows)
     assert found.bad == wanted.bad
+    assert [n.code for n in notices] == ["decode.kernel"]
+
+
+def test_protobuf_too(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The same for a message from a ``.proto`` file; the kernel's compiler is asked for no more than ``twg warmup`` makes."""
+    (tmp_path / "a.proto").write_text('syntax = "proto3"; message A { int64 a = 1; string s = 2; repeated A in = 3; }')
+    plugin, known = registry.load("codecs", "protobuf"), registry.load("registries", "descriptors").make(str(tmp_path / "a.proto"), {})
+    found, _ = options.read(plugin.options, {"protobuf.descriptor": "a.proto", "decode.max_depth": "2"})
+    request = DecodeRequest("protobuf", None, found, "t", "_twg_")
+    made = Side(plugin, request, known, plugin.decoder(request, known))
+    table, notices = run(made, monkeypatch)
+    payloads = pa.array([b"\x08\x01", b"\x08", b"\x12\x01\xff", b"\x1a\x02\x08\x07", b""], pa.binary())
+    (fast,) = table.used
+    decoded, wanted = fast.decode(payloads, None), made.reference.decode(payloads, None)
+
+    assert decoded.batch.equals(wanted.batch)
+    assert decoded.rows.equals(wanted.rows)
+    assert decoded.bad == wanted.bad
     assert [n.code for n in notices] == ["decode.kernel"]
 
 
@@ -147,3 +166,14 @@ def test_warming_leaves_a_mark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     warm_up("some.module:make")
     assert warm("some.module:make")
     assert marker("some.module:make").parent == tmp_path / "k"
+
+
+def test_a_large_batch_waits_for_decoders_that_only_have_to_be_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With everything in the cache, the run tells its tables what to wait for, and tells them when it is there; else it does not."""
+    loaded, _ = run(json_side(), monkeypatch)
+    monkeypatch.setattr(Upgrade, "_warmed", lambda *_: False)
+    compiled, _ = run(json_side(), monkeypatch, is_warm=False)
+
+    assert loaded.soon is not None
+    assert loaded.soon.is_set()
+    assert compiled.soon is None

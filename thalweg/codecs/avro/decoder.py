@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from thalweg.arrow.rows import FRAMING, LIMIT, MALFORMED, RESERVED, SCHEMA_UNKNOWN, TYPE, BadValue, RowCollector
-from thalweg.codecs.avro.framing import PREFIX_BYTES, from_header, from_prefix, header_name, header_values, looks_like
+from thalweg.codecs.avro.framing import CONFLUENT, Framing, from_header, header_name, header_values, looks_like
 from thalweg.codecs.avro.match import Incompatible
 from thalweg.codecs.avro.resolve import Resolver
 from thalweg.codecs.avro.schema import Node, SchemaError, parse_registered
+from thalweg.codecs.avro.split import Blocks
 from thalweg.codecs.avro.table import ReservedName, Table, refuse_reserved
 from thalweg.codecs.avro.wire import Cursor, Read
 from thalweg.errors import SchemaUnknown
@@ -26,8 +27,11 @@ if TYPE_CHECKING:
 class AvroDecoder(Decoder):
     """Reads plain data by one schema, or framed data by the schema that each payload names."""
 
-    def __init__(self, table: Table, prefix: str, registry: SchemaRegistry | None, *, is_key: bool = False) -> None:
+    def __init__(
+        self, table: Table, prefix: str, registry: SchemaRegistry | None, *, framing: Framing = CONFLUENT, is_key: bool = False
+    ) -> None:
         """``registry`` None: the payloads are plain data, written by the table's own schema."""
+        self.framing = framing
         self._table = table
         self._prefix = prefix
         self._registry = registry
@@ -35,6 +39,7 @@ class AvroDecoder(Decoder):
         self._resolver = Resolver(missing_is_null=table.reader is None, declared=table.declared)
         self._readers: dict[int | str, Read | BadValue] = {}
         self._plain = None if table.reader is None else self._resolver.read(table.reader, table.reader, table.root)
+        self._blocks = Blocks()
         self._nothing = (None,) * len(table.schema)
 
     @property
@@ -43,9 +48,24 @@ class AvroDecoder(Decoder):
         return self._table.schema
 
     @property
+    def registry(self) -> SchemaRegistry | None:
+        """Where writers' schemas are; None for plain data."""
+        return self._registry
+
+    @property
     def table(self) -> Table:
         """The table's columns and where they come from."""
         return self._table
+
+    @property
+    def name(self) -> str:
+        """The record, or another named type at the schema's root."""
+        return self._table.reader.name if self._table.reader is not None else ""
+
+    @property
+    def blocks(self) -> Blocks:
+        """Finds the records in a container's blocks."""
+        return self._blocks
 
     @property
     def notices(self) -> tuple[str, ...]:
@@ -60,7 +80,7 @@ class AvroDecoder(Decoder):
     def decode(self, payloads: pa.BinaryArray, headers: pa.ListArray | None) -> Decoded:
         """Decode each payload by the schema that it names."""
         rows = RowCollector(self._table.schema, self._table.columns)
-        named = header_values(headers, self._header) if self._registry is not None else None
+        named = header_values(headers, self._header) if self._registry is not None and self.framing.headers else None
         unknown: dict[int | str, BadValue] = {}
         for row, payload in enumerate(payloads.to_pylist()):
             try:
@@ -83,7 +103,7 @@ class AvroDecoder(Decoder):
         if header is not None:
             schema_id, start = from_header(header, self._header), 0
         else:
-            schema_id, start = from_prefix(payload), PREFIX_BYTES
+            schema_id, start = self.framing.schema_id(payload), self.framing.size
         found = self._readers.get(schema_id) or unknown.get(schema_id)
         if found is None:
             try:

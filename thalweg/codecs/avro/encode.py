@@ -12,7 +12,8 @@ from thalweg.arrow.rows import bounded
 from thalweg.arrow.temporal import UNITS
 from thalweg.codecs.avro.defaults import encode_default, encode_long
 from thalweg.codecs.avro.schema import NO_DEFAULT, Node, SchemaError, parse_registered
-from thalweg.codecs.avro.table import VALUE, reader_schema, record_root, subject_of
+from thalweg.codecs.avro.single_object import prefix
+from thalweg.codecs.avro.table import SINGLE, VALUE, reader_schema, record_root, subject_of
 from thalweg.errors import UserError
 
 if TYPE_CHECKING:
@@ -26,12 +27,12 @@ _EPOCH: Final = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
 def row_encoder(request: DecodeRequest, registry: SchemaRegistry | None) -> Callable[[dict[str, Any]], bytes]:
     """What writes one row by the reader's schema. Raises UserError for a row that does not fit it."""
-    node, prefix = _schema(request, registry)
+    node, before = _schema(request, registry)
     rooted = record_root(node) is not None
 
     def encode(row: dict[str, Any]) -> bytes:
         try:
-            return prefix + _encode(node, row if rooted else row[VALUE])
+            return before + _encode(node, row if rooted else row[VALUE])
         except (SchemaError, KeyError) as e:
             raise UserError(f"a row cannot be written as Avro: {e}") from None
 
@@ -41,10 +42,10 @@ def row_encoder(request: DecodeRequest, registry: SchemaRegistry | None) -> Call
 def _schema(request: DecodeRequest, registry: SchemaRegistry | None) -> tuple[Node, bytes]:
     """The schema to write by and the bytes before each datum."""
     try:
-        if request.format == "avro":
+        if request.format in {"avro", SINGLE}:
             node = reader_schema(request, registry)
             if node is not None:
-                return node, b""
+                return node, prefix(node) if request.format == SINGLE else b""
         elif registry is not None and (subject := subject_of(request)) is not None:
             found = registry.latest(subject)
             schema_id = found.id if isinstance(found.id, int) else registry.register(subject, found)

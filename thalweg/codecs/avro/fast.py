@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
 from thalweg.arrow.batch import BadRows, Decoded
-from thalweg.arrow.splice import spliced, taken
+from thalweg.arrow.rows import BadValue
+from thalweg.arrow.schema_header import header_groups
+from thalweg.arrow.splice import kept, pruned, spliced, taken
+from thalweg.codecs.avro import kernel_split
 from thalweg.codecs.avro.decoder import AvroDecoder
-from thalweg.codecs.avro.framing import PREFIX_BYTES, header_name, header_values
+from thalweg.codecs.avro.framing import from_header, header_name, header_values
 from thalweg.codecs.avro.kernel_decoder import Unsupported, compile_decoder
 from thalweg.codecs.avro.match import Incompatible
-from thalweg.codecs.avro.schema import SchemaError, parse_registered
-from thalweg.codecs.avro.table import ReservedName, refuse_reserved
+from thalweg.codecs.avro.schema import SchemaError, parse, parse_registered
+from thalweg.codecs.avro.table import CONTAINER, ReservedName, refuse_reserved
 from thalweg.errors import SchemaUnknown
 from thalweg.ports.codec import Decoder
 
@@ -29,25 +33,25 @@ if TYPE_CHECKING:
     from thalweg.ports.codec import DecodeRequest
     from thalweg.ports.schemas import SchemaRegistry
 
-_MAGIC = 0
-
 
 class FastAvroDecoder(Decoder):
     """Gives what the reference decoder gives, message for message."""
 
-    def __init__(self, reference: AvroDecoder, request: DecodeRequest, registry: SchemaRegistry | None) -> None:
-        """``registry`` None: plain data, written by the table's own schema."""
-        self._reference, self._request, self._registry = reference, request, registry
+    def __init__(self, reference: AvroDecoder, request: DecodeRequest) -> None:
+        """Without a registry of the reference: plain data, written by the table's own schema."""
+        self._reference, self._request, self._registry = reference, request, reference.registry
         self._table: Table = reference.table
+        self._schema = kept(reference.schema, request.wanted)
         self._header = header_name(is_key=request.is_key)
-        self._programs: dict[int, AvroProgram | None] = {}
-        self._plain = self._compiled(self._table.reader) if registry is None and self._table.reader is not None else None
+        self._programs: dict[int | str, AvroProgram | None] = {}
+        self._plain = self._compiled(self._table.reader) if self._registry is None and self._table.reader is not None else None
         self.slow = 0
+        self._cut: Counter[str] = Counter()
 
     @property
     def schema(self) -> pa.Schema:
-        """The table's columns."""
-        return self._reference.schema
+        """The table's columns that somebody reads."""
+        return self._schema
 
     @property
     def notices(self) -> tuple[str, ...]:
@@ -56,45 +60,61 @@ class FastAvroDecoder(Decoder):
 
     @property
     def fallbacks(self) -> Mapping[str, int]:
-        """What was written as text: only the reference does that."""
-        return self._reference.fallbacks
+        """What was written as text, here and by the reference."""
+        return self._cut + Counter(self._reference.fallbacks)
 
     @property
     def slow_rows(self) -> Mapping[str, int]:
         """How many rows the exact path has read."""
         return {"avro": self.slow}
 
+    def _note_cut(self, name: str) -> None:
+        """One record became text."""
+        self._cut[name] += 1
+
     def decode(self, payloads: pa.BinaryArray, headers: pa.ListArray | None) -> Decoded:
         """Decode by the kernel, schema by schema; the rest by the reference."""
         left = np.ones(len(payloads), bool)
         parts: list[tuple[Decoded, npt.NDArray[np.intp] | None]] = []
-        for program, rows in self._groups(payloads, headers):
+        for program, rows, skip in self._groups(payloads, headers):
             whole = len(rows) == len(payloads)
-            found = program.decode(payloads if whole else payloads.take(pa.array(rows, pa.int64())), PREFIX_BYTES if self._registry is not None else 0)
+            found = program.decode(payloads if whole else payloads.take(pa.array(rows, pa.int64())), skip)
             parts.append((Decoded(found.batch, pa.array(found.rows, pa.int32()), BadRows()), None if whole else rows))
             left[rows[found.codes == 0]] = False
             self.slow += len(found.slow)
         rest = np.flatnonzero(left)
         if len(rest) or not parts:
-            parts.append((self._reference.decode(*taken(payloads, headers, rest)), rest))
+            parts.append((pruned(self._reference.decode(*taken(payloads, headers, rest)), self._schema), rest))
         return parts[0][0] if len(parts) == 1 and parts[0][1] is None else spliced(self.schema, parts)
 
-    def _groups(self, payloads: pa.BinaryArray, headers: pa.ListArray | None) -> list[tuple[AvroProgram, npt.NDArray[np.intp]]]:
-        """Programs, each with the rows that it reads; rows of no group are the reference's."""
+    def _groups(self, payloads: pa.BinaryArray, headers: pa.ListArray | None) -> list[tuple[AvroProgram, npt.NDArray[np.intp], int]]:
+        """Programs, each with the rows that it reads and the bytes before each datum; rows of no group are the reference's."""
         if self._registry is None:
-            return [(self._plain, np.arange(len(payloads)))] if self._plain is not None and len(payloads) else []
-        ids = framed_ids(payloads)
-        named = header_values(headers, self._header)
-        if named is not None:
-            ids[[i for i, value in enumerate(named) if value is not None]] = -1
-        out = []
-        for schema_id in np.unique(ids[ids >= 0]).tolist():
+            return [(self._plain, np.arange(len(payloads)), 0)] if self._plain is not None and len(payloads) else []
+        framing, out = self._reference.framing, []
+        bare = np.ones(len(payloads), bool)
+        named = header_groups(headers, self._header) if framing.headers else []
+        if named is None:
+            bare[[i for i, value in enumerate(header_values(headers, self._header) or ()) if value is not None]] = False
+        for value, rows in named or ():
+            bare[rows] = False
+            program = self._named(value)
+            if program is not None:
+                out.append((program, rows, 0))
+        for schema_id, rows in framing.groups(payloads) if bare.any() else ():
             program = self._program(schema_id)
             if program is not None:
-                out.append((program, np.flatnonzero(ids == schema_id)))
-        return out
+                out.append((program, rows[bare[rows]], framing.size))
+        return [group for group in out if len(group[1])]
 
-    def _program(self, schema_id: int) -> AvroProgram | None:
+    def _named(self, header: bytes) -> AvroProgram | None:
+        """The program of the schema that a header names; None where the reference has to say what is wrong with it."""
+        try:
+            return self._program(from_header(header, self._header))
+        except BadValue:
+            return None
+
+    def _program(self, schema_id: int | str) -> AvroProgram | None:
         """The program of a writer's schema, asked for once; None where the reference has to say what is wrong with it."""
         if schema_id not in self._programs:
             assert self._registry is not None
@@ -118,38 +138,23 @@ class FastAvroDecoder(Decoder):
         try:
             program = compile_decoder(
                 writer, table.reader or writer, declared=table.schema, max_depth=options.max_depth, union=options.union,
-                missing_is_null=table.reader is None,
+                missing_is_null=table.reader is None, wanted=self._schema.names, on_text=self._note_cut,
             )  # fmt: skip
         except (Unsupported, Incompatible, SchemaError):
             return None
-        return program if program.schema.equals(table.schema) else None
-
-
-def framed_ids(payloads: pa.BinaryArray) -> npt.NDArray[np.int64]:
-    """Schema id of each payload, int64[n]; -1 where the five bytes of framing are not there."""
-    rows, start = len(payloads), payloads.offset
-    _, offsets, data = payloads.buffers()
-    out = np.full(rows, -1, np.int64)
-    if not rows or data is None or data.size < PREFIX_BYTES:
-        return out
-    offs = np.frombuffer(offsets, np.int32, rows + 1, 4 * start).astype(np.int64)
-    src = np.frombuffer(data, np.uint8)
-    framed = np.flatnonzero(np.diff(offs) >= PREFIX_BYTES)
-    at = offs[framed]
-    ids = src[at + 4].astype(np.int64)
-    for byte in range(3):
-        ids |= src[at + 1 + byte].astype(np.int64) << (8 * (3 - byte))
-    good = src[at] == _MAGIC
-    out[framed[good]] = ids[good]
-    return out
+        return program if program.schema.equals(self._schema) else None
 
 
 def warm_up() -> None:
     """Compile, or load, what decoding needs."""
     compile_decoder({"type": "record", "name": "R", "fields": [{"name": "a", "type": "long"}]}).decode(pa.array([b"\x02"], pa.binary()))
+    kernel_split.machine(parse('"long"'))(b"\x02", 1)
 
 
-def make(request: DecodeRequest, registry: SchemaRegistry | None, reference: Decoder) -> Decoder | None:
+def make(request: DecodeRequest, _registry: SchemaRegistry | None, reference: Decoder) -> Decoder | None:
     """The fast decoder; None for another reference than ours."""
-    framed = request.format != "avro"
-    return FastAvroDecoder(reference, request, registry if framed else None) if isinstance(reference, AvroDecoder) else None
+    if not isinstance(reference, AvroDecoder):
+        return None
+    if request.format == CONTAINER:
+        reference.blocks.use(kernel_split.machine)
+    return FastAvroDecoder(reference, request)

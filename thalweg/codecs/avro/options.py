@@ -11,8 +11,12 @@ from thalweg.model.options import at_least, duration, one_of, option
 class AvroOptions:
     """Where the schemas are and how they become columns."""
 
-    schema: str | None = option("avro.schema", default=None, doc="format `avro`: the schema, as JSON text")
-    schema_file: str | None = option("avro.schema-file", default=None, doc="format `avro`: an `.avsc` file, relative to the pipeline file")
+    schema: str | None = option("avro.schema", default=None, doc="the reader's schema, as JSON text; for format `avro` the writer's too")
+    schema_file: str | None = option("avro.schema-file", default=None, doc="the same in an `.avsc` file, relative to the pipeline file")
+    schema_folder: str | None = option(
+        "avro.schema-folder", default=None,
+        doc="format `avro-single-object`: a folder with the `.avsc` files of all writers; `avro.schema-file` then names one of them as the reader's",
+    )
     url: str | None = option(
         "avro-confluent.url", default=None,
         doc="the schema registry; a path or `file:` URL names a folder with `<id>.avsc` and `<subject>.avsc` files",

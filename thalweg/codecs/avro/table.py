@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
 
 VALUE: Final = "value"
 """The one column of a schema whose root is no record."""
+CONTAINER: Final = "avro-container"
+"""The format of container files' records: each names the schema of its file's header."""
+SINGLE: Final = "avro-single-object"
+"""The format whose records name their schemas by fingerprint."""
 _NEEDS: Final = "option '{}' is missing: format '{}' needs {}"
 
 
@@ -60,6 +65,8 @@ def table_of(request: DecodeRequest, registry: SchemaRegistry | None) -> Table |
     """
     declared = request.declared if request.declared is not None and len(request.declared) else None
     try:
+        if declared is not None and _by_declaration(request, registry):
+            return _by_each_writer(declared)
         reader = reader_schema(request, registry)
         if reader is None:
             return None
@@ -71,13 +78,57 @@ def table_of(request: DecodeRequest, registry: SchemaRegistry | None) -> Table |
 
 def undeclared(request: DecodeRequest) -> Table | None:
     """The table of declared columns alone, for topics that have no subject of their own; None where that does not apply."""
-    if request.format == "avro" or subject_of(request) is not None or request.options.reader_schema is not None:
+    if request.format in {"avro", SINGLE, CONTAINER} or subject_of(request) is not None or request.options.reader_schema is not None:
         return None
     _need_url(request)
     if request.declared is None or not len(request.declared):
         message = _NEEDS.format("avro-confluent.subject", request.format, "it where the topic is a pattern")
         raise UserError(message, hint="name the subject whose schema gives the columns, or declare the columns")
-    return Table(request.declared, tuple(column_of(f.type) for f in request.declared), None, declared=True)
+    return _by_each_writer(request.declared)
+
+
+def _header_schema(given: str | None, registry: SchemaRegistry | None) -> Node | None:
+    """The schema that the table names, else the last file's."""
+    if given is not None:
+        return parse(given)
+    return None if registry is None else parse_registered(registry.latest(""))
+
+
+def _by_each_writer(declared: pa.Schema) -> Table:
+    """The declared columns alone."""
+    return Table(declared, tuple(column_of(f.type) for f in declared), None, declared=True)
+
+
+def _by_declaration(request: DecodeRequest, registry: SchemaRegistry | None) -> bool:
+    """Whether the declared columns are all that is known of the table: a location without files, a folder with several schemas."""
+    options = request.options
+    if request.format not in {SINGLE, CONTAINER} or options.schema is not None or registry is None:
+        return False
+    if request.format == SINGLE:
+        return options.schema_file is None
+    try:
+        registry.latest("")
+    except SchemaUnknown:
+        return True
+    return False
+
+
+def _single_schema(request: DecodeRequest, registry: SchemaRegistry | None) -> Node:
+    """The reader's schema of single objects: the one that is named, else the only one in the folder."""
+    options = request.options
+    if options.schema is not None:
+        return parse(options.schema)
+    if registry is None:
+        message = _NEEDS.format("avro.schema", request.format, "the writers' schemas")
+        raise UserError(message, hint="give 'avro.schema', 'avro.schema-file' or 'avro.schema-folder'")
+    if options.schema_folder is None or options.schema_file is not None:
+        return parse_registered(registry.latest(PurePath(options.schema_file).stem if options.schema_folder else options.schema_file))
+    found = [schema for schema in registry.schemas() if schema.kind == "AVRO"]
+    if len(found) != 1:
+        names = ", ".join(str(schema.id) for schema in found[:12]) or "none"
+        message = f"'avro.schema-folder' holds {len(found)} Avro schemas, and one of them must give the columns"
+        raise UserError(message, hint=f"name it with 'avro.schema-file', or declare the columns; there are: {names}")
+    return parse_registered(found[0])
 
 
 def reader_schema(request: DecodeRequest, registry: SchemaRegistry | None) -> Node | None:
@@ -90,6 +141,8 @@ def reader_schema(request: DecodeRequest, registry: SchemaRegistry | None) -> No
             message = _NEEDS.format("avro.schema", request.format, "the writer's schema")
             raise UserError(message, hint="give 'avro.schema' or 'avro.schema-file', or use format 'avro-confluent'")
         return None if registry is None else parse_registered(registry.latest(options.schema_file))
+    if request.format in {SINGLE, CONTAINER}:
+        return _single_schema(request, registry) if request.format == SINGLE else _header_schema(options.schema, registry)
     _need_url(request)
     if options.reader_schema is not None:
         return parse(options.reader_schema)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING, Final
 
 from thalweg import registry as plugins
@@ -21,9 +22,11 @@ def warm_up() -> None:
         plugins.attribute(f"{path.partition(':')[0]}:warm_up")()
 
 
-def make(_request: DecodeRequest, _registry: SchemaRegistry | None, reference: Decoder) -> Decoder | None:
+def make(request: DecodeRequest, _registry: SchemaRegistry | None, reference: Decoder) -> Decoder | None:
     """The same envelope before the inner codec's fast decoder; None where it has none for this schema."""
     if not isinstance(reference, Enveloped) or reference.fast is None:
         return None
-    inner: Decoder | None = plugins.attribute(reference.fast)(reference.request, reference.registry, reference.inner)
+    inner: Decoder | None = plugins.attribute(reference.fast)(
+        dataclasses.replace(reference.request, wanted=request.wanted), reference.registry, reference.inner
+    )
     return None if inner is None else reference.over(inner)

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from thalweg.arrow.batch import BadRows, Decoded
-from thalweg.arrow.splice import spliced, taken
+from thalweg.arrow.splice import kept, pruned, spliced, taken
 from thalweg.codecs.json.framed import FramedJsonDecoder
 from thalweg.codecs.json.kernel_decoder import compile_json
 from thalweg.ports.codec import Decoder
@@ -25,14 +25,14 @@ class FastJsonDecoder(Decoder):
     """Gives what the reference decoder gives, message for message."""
 
     def __init__(self, reference: Decoder, program: JsonProgram) -> None:
-        """``program`` was made for the reference's schema."""
+        """``program`` was made for the reference's schema, or some of its columns."""
         self._reference, self._program = reference, program
         self.slow = 0
 
     @property
     def schema(self) -> pa.Schema:
-        """The declared columns."""
-        return self._reference.schema
+        """The declared columns that somebody reads."""
+        return self._program.schema
 
     @property
     def notices(self) -> tuple[str, ...]:
@@ -52,7 +52,7 @@ class FastJsonDecoder(Decoder):
         if not len(left):
             return fast
         self.slow += len(found.slow)
-        return spliced(self.schema, [(fast, None), (self._reference.decode(*taken(payloads, headers, left)), left)])
+        return spliced(self.schema, [(fast, None), (pruned(self._reference.decode(*taken(payloads, headers, left)), self.schema), left)])
 
 
 def warm_up() -> None:
@@ -62,11 +62,11 @@ def warm_up() -> None:
 
 def make(request: DecodeRequest, _registry: SchemaRegistry | None, reference: Decoder) -> Decoder | None:
     """The fast decoder; None where the kernel has another schema in mind than the reference."""
-    options = request.options
+    options, schema = request.options, kept(reference.schema, request.wanted)
     program = compile_json(
-        reference.schema, max_depth=options.max_depth, prefix=request.metadata_prefix, max_bytes=options.max_bytes
+        reference.schema, max_depth=options.max_depth, prefix=request.metadata_prefix, max_bytes=options.max_bytes, wanted=schema.names
     )
-    if not program.schema.equals(reference.schema):
+    if not program.schema.equals(schema):
         return None
     if isinstance(reference, FramedJsonDecoder):
         return reference.over(FastJsonDecoder(reference.inner, program))

@@ -50,13 +50,12 @@ class JsonEncoder:
         for array in batch.columns:
             block.add(nodes, array)
         h8 = readonly(block.memory())
-        views = [h8] + [h8.view(kind) for kind in (np.int32, np.int64, np.float32, np.float64)]
         out = np.empty(int(self._per_row * rows * _GROWTH) + 8 * op.SPARE + 2 * len(self._blob), np.uint8)
         offsets, codes, places, state = np.zeros(rows + 1, np.int32), np.zeros(rows, np.uint8), np.zeros(rows, np.int32), np.zeros(2, np.int64)
         stack, cell = np.zeros(op.FRAME * self._levels + 1, np.int64), np.zeros(4, np.int64)
         while True:
             done = encode(
-                readonly(program.reshape(-1)), readonly(self._blob), reciprocals(), *views, stack, cell, cell.view(np.float64),
+                readonly(program.reshape(-1)), readonly(self._blob), reciprocals(), h8, h8.view(np.int32), h8.view(np.int64), h8.view(np.float32), stack, cell, cell.view(np.float64),
                 out, offsets, codes, places, state,
             )  # fmt: skip
             if done == rows:

@@ -32,10 +32,14 @@ def slots_of(data_type: pa.DataType) -> Slots:
         return Slots(pa.list_(data_type.value_field), children=(slots_of(data_type.value_type),), finish=_large(data_type))
     if kinds.is_fixed_size_list(data_type):
         raise Unsupported(f"{data_type} by a kernel, which counts items")
-    if any(matches(data_type) for matches in _TEXTS):
-        return Slots(pa.string(), finish=_cast(data_type))
-    if any(matches(data_type) for matches in _BINARIES):
-        return Slots(pa.binary(), finish=_cast(data_type))
+    return _leaf(data_type)
+
+
+def _leaf(data_type: pa.DataType) -> Slots:
+    """The column of a type without parts."""
+    for short, others in ((pa.string(), _TEXTS), (pa.binary(), _BINARIES)):
+        if any(matches(data_type) for matches in others):
+            return Slots(short, finish=_cast(data_type))
     return Slots(data_type)
 
 

@@ -49,5 +49,7 @@ PLUGIN = CodecPlugin(
     registry=_registry,
     resolve=_resolve,
     decoder=_decoder,
+    settings=("decode.max_depth",),
     encode_row=row_encoder,
+    fast="thalweg.codecs.protobuf.fast:make",
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from thalweg.arrow.rows import FRAMING, SCHEMA_UNKNOWN, TYPE, BadValue, RowCollector
 from thalweg.arrow.schema_header import header_name, header_values
@@ -26,13 +26,16 @@ if TYPE_CHECKING:
     from thalweg.codecs.protobuf.table import Table
     from thalweg.ports.schemas import SchemaRegistry
 
+_MOST_KNOWN: Final = 10_000
+"""Messages of schemas that are kept in mind; broken framing may name any number of them."""
+
 
 class ProtobufDecoder(Decoder):
     """Reads payloads by the table's message; of framed ones it checks that their schema wrote that message."""
 
     def __init__(self, table: Table, registry: SchemaRegistry | None, *, is_key: bool = False) -> None:
         """``registry`` None: the payloads have no framing."""
-        self._table = table
+        self.table = table
         self._header = header_name(is_key=is_key)
         self._writers = None if registry is None else Writers(table, registry)
         self._parser = Parser(table.form, table.max_items)
@@ -43,21 +46,36 @@ class ProtobufDecoder(Decoder):
     @property
     def schema(self) -> pa.Schema:
         """The table's columns."""
-        return self._table.schema
+        return self.table.schema
+
+    @property
+    def name(self) -> str:
+        """The message."""
+        return self.table.form.name
 
     @property
     def notices(self) -> tuple[str, ...]:
-        """The messages that lie too deep, and the times whose digits do not all fit."""
-        return self._table.notices
+        """The messages that lie too deep."""
+        return self.table.cuts
+
+    @property
+    def coarse(self) -> tuple[str, ...]:
+        """The columns of times whose digits do not all fit."""
+        return self.table.coarse
 
     @property
     def fallbacks(self) -> Mapping[str, int]:
-        """How often each message was written as text, and how often digits of a time were cut off."""
-        return dict(self._storing.counts)
+        """How often each message was written as text."""
+        return dict(self._storing.cut)
+
+    @property
+    def finer(self) -> int:
+        """How many times had digits finer than their column's unit."""
+        return self._storing.finer
 
     def decode(self, payloads: pa.BinaryArray, headers: pa.ListArray | None) -> Decoded:
         """Decode each payload."""
-        rows = RowCollector(self._table.natural, self._columns)
+        rows = RowCollector(self.table.natural, self._columns)
         named = header_values(headers, self._header) if self._writers is not None else None
         if self._writers is not None:
             self._writers.forget()
@@ -100,6 +118,8 @@ class Writers:
     def admit(self, named: Named) -> None:
         """Raises BadValue where what this schema wrote is not the table's message."""
         if named not in self._known:
+            if len(self._known) >= _MOST_KNOWN:
+                self._known.clear()
             schema_id, indexes = named
             if schema_id in self._unknown:
                 found: BadValue | None = self._unknown[schema_id]

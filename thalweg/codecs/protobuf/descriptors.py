@@ -161,24 +161,25 @@ def _nested(message: Descriptor) -> Iterator[Descriptor]:
 def _texts(schema: RegisteredSchema) -> tuple[dict[str, str], str]:
     """The texts of a schema and its references by the names that imports use, and the name of the root.
 
-    One schema may be imported under several names: it is defined once, and its other names import it publicly.
+    One schema may be imported under several names: it is defined once, and its other names import it publicly. Where one name means
+    two versions, the one that is nearer to the root counts.
     """
     root = _free_name({name for name, _ in schema.references})
     texts = {root: schema.text}
     homes: dict[str, str] = {}
+    known: dict[str, str] = {}
     pending = list(schema.references)
-    while pending:
-        name, found = pending.pop()
+    for name, found in pending:
         if found.kind != "PROTOBUF":
             raise DescriptorError(f"the reference '{bounded(name)}' is {found.kind}, not Protobuf")
         if name.startswith(_GOOGLE) or name in texts:
             continue
-        home = homes.setdefault(found.text, name)
+        home = known[name] = homes.setdefault(found.text, name)
         texts[name] = found.text if home == name else f'syntax = "proto3";\nimport public "{home}";\n'
         pending += found.references
     for lost in sorted({i for text in list(texts.values()) for i in imports(text)} - set(texts)):
         if not is_bundled(lost):
-            texts[lost] = f'syntax = "proto3";\nimport public "{_meant(lost, set(texts) - {root})}";\n'
+            texts[lost] = f'syntax = "proto3";\nimport public "{_meant(lost, known)}";\n'
     return texts, root
 
 
@@ -190,13 +191,16 @@ def _free_name(taken: set[str]) -> str:
     return name
 
 
-def _meant(wanted: str, names: set[str]) -> str:
-    """The reference that an import means although it is named otherwise: the only one with the same file name. Raises DescriptorError."""
+def _meant(wanted: str, known: dict[str, str]) -> str:
+    """The reference that an import means although it is named otherwise: the only one with the same file name. Raises DescriptorError.
+
+    ``known``: references by name, each with the name under which its text stands.
+    """
     stem = wanted.rpartition("/")[2].removesuffix(".proto")
-    found = [n for n in names if n.rpartition("/")[2].removesuffix(".proto") == stem]
+    found = {home for name, home in known.items() if name.rpartition("/")[2].removesuffix(".proto") == stem}
     if len(found) != 1:
-        raise DescriptorError(f"'{bounded(wanted)}' is imported, but no reference has that name; there are {_listed(sorted(names))}")
-    return found[0]
+        raise DescriptorError(f"'{bounded(wanted)}' is imported, but no reference has that name; there are {_listed(sorted(known))}")
+    return found.pop()
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -18,7 +18,7 @@ class ProtobufOptions:
     message: str | None = option(
         "protobuf.message", default=None, doc="the message, such as `shop.Order`; by default the only one, or the first one of a subject's schema"
     )
-    enum: str = option("protobuf.enum", one_of("name", "number"), default="name", doc="what an enum becomes: its names, or its numbers")
+    enum: str = option("protobuf.enum", one_of("string", "number"), default="string", doc="what an enum becomes: the names of its values in a dictionary, or their numbers")
     timestamp: str = option(
         "protobuf.timestamp", one_of("us", "ns"), default="us",
         doc="unit of timestamps and durations; `ns` reaches from 1677 to 2262, `us` cuts off what is finer and counts it",

@@ -67,8 +67,8 @@ class Unfolding:
     """How a message unfolds into columns; collects what was cut."""
 
     max_depth: int = 24
-    enum: str = "name"
-    """``name`` or ``number``."""
+    enum: str = "string"
+    """``string`` or ``number``."""
     unit: str = "us"
     """Of timestamps and durations."""
     defaults: bool = False
@@ -171,19 +171,19 @@ class Unfolding:
         return Shape("struct", name, pa.struct([m.column for m in members]), part, members)
 
 
-def times(shapes: Sequence[Shape], above: str = "") -> list[str]:
-    """Where timestamps and durations are, dotted."""
+def coarse(shapes: Sequence[Shape], above: str = "") -> list[str]:
+    """Where timestamps and durations are that do not hold nanoseconds, dotted."""
     out = []
     for shape in shapes:
         where = f"{above}.{shape.name}" if above else shape.name
         if shape.kind in {"timestamp", "duration"}:
-            out.append(where)
+            out += [] if shape.unit == "ns" else [where]
         elif shape.kind == "list":
-            out += [where + found.removeprefix("item") for found in times(shape.children)]
+            out += [where + found.removeprefix("item") for found in coarse(shape.children)]
         elif shape.kind == "map":
-            out += [where + found.removeprefix("value") for found in times(shape.children[1:])]
+            out += [where + found.removeprefix("value") for found in coarse(shape.children[1:])]
         else:
-            out += times(shape.children, where)
+            out += coarse(shape.children, where)
     return out
 
 

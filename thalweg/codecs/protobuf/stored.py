@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from thalweg.codecs.protobuf.shapes import Shape
 
 _MOST: Final = (1 << 63) - 1
-FINER: Final = "{} below 1 {}"
-"""How digits that a unit cannot hold are counted, by message and unit."""
 
 
 class Storing:
@@ -27,8 +25,10 @@ class Storing:
 
     def __init__(self) -> None:
         """Nothing counted yet."""
-        self.counts: Counter[str] = Counter()
-        """Messages that became JSON text because they lie too deep, and times with digits finer than their column's unit."""
+        self.cut: Counter[str] = Counter()
+        """Messages that became JSON text because they lie too deep."""
+        self.finer = 0
+        """Times with digits finer than their column's unit."""
 
     def row(self, shapes: Sequence[Shape]) -> Callable[[State], tuple[Any, ...]]:
         """Stores the fields of a message."""
@@ -83,7 +83,7 @@ class Storing:
 
         def store(state: Any) -> str:  # noqa: ANN401 - a message's state
             if cut is not None:
-                self.counts[cut] += 1
+                self.cut[cut] += 1
             return one_text(shape.part, state)
 
         return store
@@ -92,8 +92,6 @@ class Storing:
         """Ticks of the unit."""
         unit = shape.unit
         scale = 10 ** (9 - UNITS[unit])
-        assert shape.part.form is not None
-        said = FINER.format(shape.part.form.name, unit)
 
         def store(state: State) -> int:
             nanos = (state[0] or 0) * NANOS + (state[1] or 0)
@@ -103,7 +101,7 @@ class Storing:
             if abs(ticks) > _MOST:
                 raise BadValue(TYPE, f"{state[0] or 0} s do not fit a column that counts {unit}")
             if nanos % scale:
-                self.counts[said] += 1
+                self.finer += 1
             return ticks
 
         return store

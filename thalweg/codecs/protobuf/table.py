@@ -10,7 +10,7 @@ import pyarrow as pa
 from thalweg.codecs.protobuf.declared import Incompatible
 from thalweg.codecs.protobuf.descriptors import DescriptorError, MessageSet, messages_of
 from thalweg.codecs.protobuf.forms import Form, Forms
-from thalweg.codecs.protobuf.shapes import Shape, Unfolding, times
+from thalweg.codecs.protobuf.shapes import Shape, Unfolding, coarse
 from thalweg.errors import SchemaUnknown, UserError
 
 if TYPE_CHECKING:
@@ -23,7 +23,6 @@ _NEEDS: Final = "option '{}' is missing: format '{}' needs {}"
 _MOST_OUTPUT: Final = 1 << 28
 """Bytes that the messages in the repeated fields of one payload may take as columns, eight a column."""
 _LEAST_ITEMS: Final = 1 << 14
-_SHOWN: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +38,10 @@ class Table:
     message: Descriptor
     max_items: int
     """Messages in repeated fields and maps that one payload may hold."""
-    notices: tuple[str, ...] = ()
+    cuts: tuple[str, ...] = ()
+    """One line for each message that lies too deep."""
+    coarse: tuple[str, ...] = ()
+    """The columns of times that cannot hold all digits of the wire, dotted."""
 
 
 def table_of(request: DecodeRequest, registry: SchemaRegistry | None) -> Table | None:
@@ -70,8 +72,7 @@ def table_of_message(request: DecodeRequest, message: Descriptor) -> Table:
         raise UserError(f"column '{e.where}': {e.message}") from None
     natural = pa.schema([s.column for s in shapes])
     most = max(_MOST_OUTPUT // (8 * max(unfolding.columns, 1)), _LEAST_ITEMS)
-    notices = (*unfolding.cuts, *_finer(shapes, options.timestamp))
-    return Table(natural if declared is None else declared, natural, shapes, form, message, most, notices)
+    return Table(natural if declared is None else declared, natural, shapes, form, message, most, tuple(unfolding.cuts), tuple(coarse(shapes)))
 
 
 def registered(request: DecodeRequest, registry: SchemaRegistry | None) -> RegisteredSchema | None:
@@ -126,12 +127,3 @@ def refuse_reserved(form: Form, prefix: str) -> None:
     for part in form.parts:
         if part.name.startswith(prefix):
             raise UserError(f"field '{part.name}' of message {form.name} begins with '{prefix}', which is kept for metadata columns")
-
-
-def _finer(shapes: tuple[Shape, ...], unit: str) -> list[str]:
-    """Which columns cannot hold all digits that the wire can."""
-    found = list(times(shapes)) if unit != "ns" else []
-    if not found:
-        return []
-    listed = ", ".join(f"'{w}'" for w in found[:_SHOWN]) + (f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else "")
-    return [f"{listed}: digits finer than {unit} are cut off and counted; 'protobuf.timestamp' 'ns' keeps them, from 1677 to 2262"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import math
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final
 
 from google.protobuf.descriptor import FieldDescriptor
@@ -22,11 +23,11 @@ _NULL, _NUMBER, _TEXT, _BOOL, _STRUCT, _LIST = range(1, 7)
 
 
 def field_text(part: Part, value: Any) -> str:  # noqa: ANN401 - whatever the field holds
-    """A field's value, repeated or not."""
+    """A field's value, repeated or not; of a map the keys are sorted, so that equal maps are equal text whoever wrote them."""
     if part.is_map:
         assert part.form is not None
         kind = part.form.parts[VALUE]
-        return "{" + ",".join(f"{_key(k)}:{one_text(kind, v)}" for k, v in value.items()) + "}"
+        return "{" + ",".join(f"{_key(k)}:{one_text(kind, v)}" for k, v in sorted(value.items(), key=itemgetter(0))) + "}"
     if part.repeated:
         return "[" + ",".join(one_text(part, v) for v in value) + "]"
     return one_text(part, value)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from thalweg import registry
 from thalweg.dialect.tree import Copy, CreateTable, CreateView
 from thalweg.plan.draft import Query, listed, nearest
+from thalweg.plan.graph import STATIC_OPTION
 
 if TYPE_CHECKING:
     from thalweg.dialect.tree import Name
@@ -38,7 +39,7 @@ def _table(draft: Draft, table: CreateTable, streaming: list[str]) -> None:
     if name == "all":
         draft.fail("a table cannot be named all", table.name.start, 3, "dlq.all holds the dead letters of every table")
         draft.broken.add(name)
-    if kind in STATIC_KINDS:
+    if kind in STATIC_KINDS and (kind.lower() not in streaming or _asked_static(table)):
         draft.static_tables.append(table)
     elif kind.lower() in streaming:
         draft.tables.append(table)
@@ -47,6 +48,11 @@ def _table(draft: Draft, table: CreateTable, streaming: list[str]) -> None:
         hint = nearest(kind, kinds) or f"kinds: {listed(kinds)}"
         draft.fail(f"no source reads {kind}", table.stored_as.start, len(table.stored_as.value), hint.replace("'", ""))
         draft.broken.add(name)
+
+
+def _asked_static(table: CreateTable) -> bool:
+    """Whether a kind that is both is to be read by the engine as a whole, so that it can be joined with a stream."""
+    return any(option.key == STATIC_OPTION and option.value.strip().lower() == "true" for option in table.options)
 
 
 def _define(draft: Draft, name: Name) -> bool:

@@ -53,7 +53,7 @@ def _bind(draft: Draft, table: CreateTable) -> Bound | None:
     general: TableOptions | None = binding.read(draft, given, Reader(TableOptions), at)
     own = binding.read(draft, given, Reader(plugin.options), at)
     columns = read_columns(draft, table)
-    value, key = find_side(draft, table, is_key=False), find_side(draft, table, is_key=True)
+    value, key = (find_side(draft, table, plugin, is_key=is_key) for is_key in (False, True))
     sides = tuple(side for side in (value, key) if side is not None)
     guessed = tuple(f"{o.value}." for o in given if value is None and o.key.endswith("format"))
     binding.refuse_unknown(draft, given, [Reader(TableOptions), Reader(plugin.options), *(side.reader for side in sides)], also=guessed)

@@ -11,7 +11,7 @@ from thalweg.model.options import redact_url
 from thalweg.plan.columns import read_columns, sql_type
 from thalweg.plan.draft import Relation
 from thalweg.plan.formats import beside
-from thalweg.plan.graph import StaticTable
+from thalweg.plan.graph import STATIC_OPTION, StaticTable
 from thalweg.plan.type_names import engine_type
 
 if TYPE_CHECKING:
@@ -98,8 +98,9 @@ def _statement(table: CreateTable, name: str, columns: str, location: str) -> st
     if table.partitioned_by:
         parts.append(f"PARTITIONED BY ({', '.join(_quote(str(column)) for column in table.partitioned_by)})")
     parts.append(f"LOCATION {_text(location)}")
-    if table.options:
-        parts.append(f"OPTIONS ({', '.join(f'{_text(o.key)} {_text(o.value)}' for o in table.options)})")
+    options = [o for o in table.options if o.key != STATIC_OPTION]
+    if options:
+        parts.append(f"OPTIONS ({', '.join(f'{_text(o.key)} {_text(o.value)}' for o in options)})")
     return " ".join(parts)
 
 

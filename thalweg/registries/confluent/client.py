@@ -41,6 +41,10 @@ class ConfluentRegistry(SchemaRegistry):
         """``/subjects/{subject}/versions/latest``; the answer stays the same as long as the client lives."""
         return self._cache.get(("subject", subject), lambda: self._fetch(f"/subjects/{quote(subject, safe='')}/versions/latest"))
 
+    def version(self, subject: str, number: int) -> RegisteredSchema:
+        """``/subjects/{subject}/versions/{number}``."""
+        return self._cache.get(("version", subject, number), lambda: self._fetch(f"/subjects/{quote(subject, safe='')}/versions/{number}"))
+
     def register(self, subject: str, schema: RegisteredSchema) -> int:
         """``POST /subjects/{subject}/versions``."""
         answer = self._ask("POST", f"/subjects/{quote(subject, safe='')}/versions", {"schema": schema.text, "schemaType": schema.kind})

@@ -21,12 +21,18 @@ DEFAULTS: Final[Mapping[str, str]] = {
     "isolation.level": "read_committed",
     # librdkafka's own 1,000 ms stalls a reader that drains faster than it fetches.
     "fetch.queue.backoff.ms": "5",
-    # Prefetch is bounded in bytes, so the bound in messages must not cut first.
-    "queued.min.messages": "1000000",
+    # For all partitions together where they share a queue. Messages are bounded too: each costs some 500 bytes beside its own.
+    "queued.min.messages": "100000",
     "queued.max.messages.kbytes": "32768",
 }
-_PARTITION_KBYTES: Final = "8192"
-"""The same bound where every partition has a queue of its own."""
+_FEW: Final = 8
+"""Partitions that each may have a queue as large as ``_EACH`` says; more of them share what so many would have."""
+_EACH: Final[Mapping[str, tuple[int, int]]] = {
+    "queued.min.messages": (25_000, 500),
+    "queued.max.messages.kbytes": (4_096, 64),
+    "fetch.message.max.bytes": (1 << 20, 1 << 16),
+}
+"""Of one partition: the most, and the least however many there are."""
 OURS: Final[Mapping[str, str]] = {"enable.auto.commit": "false", "enable.auto.offset.store": "false", "enable.partition.eof": "true"}
 """Settings that the source's promises rest on."""
 RESETS: Final[Mapping[str, str]] = {
@@ -44,14 +50,21 @@ def settings(place: Place, options: KafkaOptions, pipeline: str) -> dict[str, st
     user.pop("bootstrap.servers", None)
     user.pop("auto.offset.reset", None)
     conf = {**DEFAULTS}
-    if options.reader != "consume":
-        conf["queued.max.messages.kbytes"] = _PARTITION_KBYTES
+    conf |= prefetch(options, _FEW)
     conf |= {"client.id": f"twg-{pipeline}", "group.id": f"twg-{pipeline}"}
     if options.discovery_ns is not None:
         conf["topic.metadata.refresh.interval.ms"] = str(max(options.discovery_ns // 1_000_000, 10))
     if place.pattern is not None:
         conf["topic.blacklist"] = "^__(consumer_offsets|transaction_state|share_group_state)$"
     return {**conf, **user, **OURS, "auto.offset.reset": "error"}
+
+
+def prefetch(options: KafkaOptions, partitions: int) -> dict[str, str]:
+    """What the client may hold of each of so many partitions, where each has a queue of its own; nothing that the user has set."""
+    if options.reader == "consume":
+        return {}
+    given = options.properties.keys() | ({"fetch.message.max.bytes"} if "max.partition.fetch.bytes" in options.properties else set())
+    return {key: str(max(least, most * _FEW // max(partitions, _FEW))) for key, (most, least) in _EACH.items() if key not in given}
 
 
 def complaints(options: KafkaOptions) -> list[str]:

@@ -78,5 +78,6 @@ PLUGIN = SourcePlugin(
     describe_start=describe_start,
     topics=topics,
     query_file=query_file,
+    warm_up="thalweg.native.messages:compile_all",
     fill=fill,
 )

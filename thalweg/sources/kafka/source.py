@@ -173,7 +173,14 @@ class KafkaSource(Source):
             cooperative=client.cooperative(conf), group=context.group,
         )
         self._intake = Intake(consumer, self._tap, self._assignment, self._buffer, context.clock)
-        self._ask_for(self._trouble.explained(lambda: self._topics.find(lambda: self._trouble.check_start(consumer))))
+        keys = self._trouble.explained(lambda: self._topics.find(lambda: self._trouble.check_start(consumer)))
+        fitting = client.prefetch(self._options, len(keys))
+        if conf | fitting == conf:
+            self._ask_for(keys)
+        else:  # a client cannot be told later
+            conf.update(fitting)
+            self._leave()
+            self._connect()
 
     def _leave(self) -> None:
         """Leave the group and let go of the client; its queues first, which the client waits for."""

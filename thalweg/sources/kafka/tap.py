@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 import subprocess
 import sys
 import threading
@@ -29,6 +30,7 @@ _LONGEST_S: Final = 0.02
 """Longest wait for records at a stretch; callbacks wait as long."""
 _LOOPS: Final = "thalweg.native.messages"
 _CHECK_S: Final = 0.05
+_NICE: Final = 10
 
 
 class Tap:
@@ -159,6 +161,7 @@ def _compiled_elsewhere() -> bool:
     # Our own interpreter and our own module: nothing in the command comes from outside.
     command = [sys.executable, "-c", f"from {_LOOPS} import compile_all; compile_all()"]
     with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as child:  # noqa: S603 - see above
+        os.setpriority(os.PRIO_PROCESS, child.pid, _NICE)
         while True:
             try:
                 child.wait(_CHECK_S)

@@ -256,7 +256,7 @@ def test_payloads_that_are_not_plain() -> None:
     out = decode(spec, "c3 01" + "11" * 8 + "02 61", "00 00 00 00 07 02 61", b'{"a":1}'.hex(), "02 61 02")
 
     assert [m.partition("looks like ")[2] for m in out.bad.messages] == [
-        "Avro single-object encoding (c3 01))", "Confluent framing (format 'avro-confluent'))", "JSON)", "",
+        "Avro single-object encoding (c3 01), format 'avro-single-object')", "Confluent framing (format 'avro-confluent'))", "JSON)", "",
     ]  # fmt: skip
 
 

@@ -32,6 +32,16 @@ def test_diamond_of_references() -> None:
     assert indexes_of(found.find("a.E")) == [1]
 
 
+def test_two_versions_of_a_reference() -> None:
+    """A schema's own reference counts, not the older version that another reference brings along (RG-07)."""
+    old, new = (proto(f"package d; message D {{ int32 x = 1; {more} }}", number=n) for n, more in ((3, ""), (4, "int32 y = 2;")))
+    c = proto('package c; import "d.proto"; message C { d.D d = 1; }', ("d.proto", old))
+    for references in ((("d.proto", new), ("c.proto", c)), (("c.proto", c), ("d.proto", new))):
+        found = messages_of(proto('import "d.proto"; import "c.proto"; message A { d.D d = 1; c.C c = 2; }', *references))
+
+        assert [f.name for f in found.find("d.D").fields] == ["x", "y"]
+
+
 @pytest.mark.parametrize(
     ("schema", "said"),
     [

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from numba import config
 
 from tests.oracle.protobuf import decoded, is_slow, message, reference, table
 from thalweg.codecs.protobuf.kernel_decoder import compile_decoder
@@ -140,6 +141,52 @@ def test_well_known_types(payload: str, expected: Any) -> None:  # noqa: ANN401 
     assert (found if isinstance(found, str) else {k: v for k, v in found.items() if v is not None}) == expected
 
 
+STRUCT = """
+0a 0e 0a 01 6e 12 09 11 40 8c b5 78 1d af 15 44 0a 07 0a 01 61 12 02 08 00 0a 24 0a 01 62 12 1f 32 1d 0a 09 11 00 00 00 00 00 00 f0 3f
+0a 03 1a 01 78 0a 0b 2a 09 0a 07 0a 01 63 12 02 20 01
+"""
+NAN = "0a 0e 0a 01 78 12 09 11 00 00 00 00 00 00 f8 7f"
+
+
+@pytest.mark.parametrize(
+    ("payload", "text"),
+    [
+        (STRUCT, '{"a":null,"b":[1.0,"x",{"c":true}],"n":1e20}'), (NAN, '{"x":"NaN"}'), ("0a 05 0a 01 78 12 00", '{"x":null}'), ("0a 03 0a 01 78", '{"x":null}'),
+        ("", "{}"), ("0a 05 0a 01 62 12 00 0a 07 0a 01 61 12 02 20 00 0a 07 0a 01 62 12 02 20 01", '{"a":false,"b":true}'),
+    ],
+)  # fmt: skip
+def test_struct_is_json_text(payload: str, text: str) -> None:
+    """Members are sorted, NULL and numbers without a JSON form are kept, a Value of no kind is null, a repeated key's last value counts (PB-18)."""
+    data = bytes.fromhex(payload)
+
+    assert read(f"42 {len(data):02x} {payload}", ALL, "Known")["headers"] == text
+
+
+def test_deep_structs_are_bounded() -> None:
+    """A document of ever more lists is text down to a hundred levels, and a bad record below (PB-18, PB-23)."""
+
+    def lists(levels: int) -> bytes:
+        """Values in lists in values."""
+        out = b"\x08\x00"
+        for _ in range(levels):
+            for tag in (b"\x0a", b"\x32"):
+                size = bytes([len(out)]) if len(out) < 128 else bytes([len(out) & 127 | 128, len(out) >> 7])
+                out = tag + size + out
+        return out
+
+    of = table(message('syntax = "proto3"; import "google/protobuf/struct.proto"; message V { google.protobuf.Value v = 1; }', "V"))
+    shown = [decoded(of, b"\x0a" + bytes([len(d) & 127 | 128, len(d) >> 7]) + d) for d in (lists(49), lists(50), lists(150))]
+
+    assert shown == [{"v": "[" * 49 + "null" + "]" * 49}, "decode.limit", "decode.limit"]
+
+
+def test_unknown_messages_are_passed_over_whole() -> None:
+    """What lies in an unknown field is not looked into, however deep it claims to be (PB-23)."""
+    unknown = b"\xa2\x06" + nested(10_001)[1:]
+
+    assert decoded(table(message(ALL, "Deep")), unknown + b"\x10\x05") == {"in": None, "x": 5}
+
+
 def test_timestamps() -> None:
     """The years 1 to 9999; digits finer than the column's unit are cut off and counted (PRO-12)."""
     of = table(message(ALL, "Known"))
@@ -186,6 +233,7 @@ def test_depth_is_bounded() -> None:
     assert decoded(of, b"\x9b\x01" * 200_000 + b"\x9c\x01" * 200_000) == "decode.limit"
 
 
+@pytest.mark.skipif(bool(config.DISABLE_JIT), reason="takes minutes uncompiled; the compiled run shows it")
 def test_claims_are_bounded() -> None:
     """A small payload that claims very many messages ends at once with a code (DEC-06)."""
     wide = 'syntax = "proto3"; package t; message W { repeated Item i = 1; } message Item {' + "".join(f"int64 f{i} = {i + 1};" for i in range(1_000)) + "}"

@@ -38,6 +38,28 @@ def test_the_users_properties_win_but_for_ours() -> None:
     assert (found["group.id"], found["isolation.level"], found["auto.offset.reset"]) == ("g", "read_uncommitted", "error")
 
 
+def held_kbytes(found: dict[str, str], partitions: int) -> int:
+    """What the client may hold of all partitions: full queues, a fetch beyond each, and what every message costs beside its bytes."""
+    kbytes = int(found["queued.max.messages.kbytes"]) + int(found["fetch.message.max.bytes"]) // 1024
+    return partitions * (kbytes + int(found["queued.min.messages"]) // 2)
+
+
+@pytest.mark.parametrize("partitions", [1, 4, 8, 9, 16, 64, 200])
+def test_the_prefetch_is_bounded_however_many_partitions(partitions: int) -> None:
+    """Queues are per partition where each is drained by itself, so more partitions get smaller ones (CNX-07)."""
+    assert held_kbytes(client.prefetch(options(), partitions), partitions) <= 150_000
+
+
+def test_the_prefetch_is_the_users_where_they_say_so() -> None:
+    """What a user sets is never overruled, and one queue for all is not divided."""
+    found = client.prefetch(options(queued_min_messages="7", max_partition_fetch_bytes="9"), 16)
+
+    assert found == {"queued.max.messages.kbytes": "2048"}
+    assert client.settings(PLACE, options(queued_min_messages="7"), "shop")["queued.min.messages"] == "7"
+    assert client.prefetch(KafkaOptions(reader="consume"), 16) == {}
+    assert client.settings(PLACE, KafkaOptions(reader="consume"), "shop")["queued.max.messages.kbytes"] == "32768"
+
+
 def test_a_pattern_leaves_internal_topics_out() -> None:
     """The client never matches the brokers' own topics."""
     assert "consumer_offsets" in client.settings(Place("h:1", (), ".*"), options(), "shop")["topic.blacklist"]

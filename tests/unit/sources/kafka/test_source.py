@@ -133,30 +133,24 @@ def test_a_partition_that_came_back_after_a_stall_is_not_paused(brokers: Brokers
     assert sorted(v or b"" for v in first.values()) == [b"0", b"1"]
 
 
-def test_an_interrupt_inside_poll_loses_nothing(brokers: Brokers, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("reader", ["columnar", "consume"])
+def test_an_interrupt_inside_poll_loses_nothing(brokers: Brokers, monkeypatch: pytest.MonkeyPatch, reader: str) -> None:
     """A poll that was interrupted returned nothing, so the next one returns everything (CNX-29, CNX-30)."""
     topic = brokers.topic([b"%d" % i for i in range(100)])
-    reading = brokers.open(topic)
+    reading = brokers.open(topic, {"reader": reader})
     reading.until_rows(10, Budget(rows=10, age_ns=100_000_000))
-    consumer = reading.source._intake._consumer
+    take = reading.source._tap.take
 
-    class Interrupted:
-        """Takes messages from the client, and then the user presses Ctrl-C."""
+    def interrupted(count: int, seconds: float) -> object:
+        """Take messages from the client, and then the user presses Ctrl-C."""
+        take(count, seconds)
+        raise KeyboardInterrupt
 
-        def __getattr__(self, name: str) -> object:
-            """Everything else is the client's."""
-            return getattr(consumer, name)
-
-        def consume(self, count: int, seconds: float) -> object:
-            """Lose what was taken."""
-            consumer.consume(count, seconds)
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr(reading.source._intake, "_consumer", Interrupted())
+    monkeypatch.setattr(reading.source._tap, "take", interrupted, raising=False)
     for _ in range(3):
         with pytest.raises(KeyboardInterrupt):
             reading.poll()
-    monkeypatch.setattr(reading.source._intake, "_consumer", consumer)
+    monkeypatch.undo()
     reading.until_rows(100)
 
     assert reading.values() == [b"%d" % i for i in range(100)]
@@ -212,6 +206,17 @@ def test_a_seek_right_after_the_assignment(brokers: Brokers) -> None:
 
     assert seeks
     assert reading.values() == [b"15", b"16", b"17", b"18", b"19"]
+
+
+@pytest.mark.parametrize(("given", "kbytes"), [({}, "1638"), ({"properties.queued.max.messages.kbytes": "99"}, "99"), ({"reader": "consume"}, "32768")])
+def test_many_partitions_get_small_queues(brokers: Brokers, given: dict[str, str], kbytes: str) -> None:
+    """The client is made again once the partitions are counted, with nothing lost (CNX-07)."""
+    topic = brokers.topic([b"1", b"2"], partitions=20)
+    reading = brokers.open(topic, given)
+    reading.until_rows(2)
+
+    assert reading.source._conf["queued.max.messages.kbytes"] == kbytes
+    assert reading.values() == [b"1", b"2"]
 
 
 def test_two_sources_of_one_process_do_not_share_positions(brokers: Brokers) -> None:

@@ -128,6 +128,35 @@ def test_a_run_goes_over_to_columns_while_it_reads(
         assert at["source_offset"].to_pylist() == list(range(reading.rows() // 3))
 
 
+def test_a_first_run_on_a_machine_never_waits_for_the_compiler(
+    topic: str, mock_kafka: MockCluster, opened: Callable[..., Reading], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With nothing in the cache, records come while a child process compiles; then they come as columns, none lost or repeated."""
+    monkeypatch.setenv("THALWEG_CACHE", str(tmp_path))
+    monkeypatch.setenv("PYTHONPATH", str(Path(tap.__file__).parents[3]))
+    monkeypatch.setattr(tap, "_WORTH", 100)
+    fresh = tap.Loading()
+    monkeypatch.setattr(tap, "loading", lambda: fresh)
+    reading = opened()
+    began = time.monotonic()
+    reading.until_rows(1)
+    first = time.monotonic() - began
+    sent = ROWS
+    while not reading.source._tap.columnar:
+        assert time.monotonic() < began + 60
+
+        send(mock_kafka, 60, sent)
+        sent += 60
+        reading.until_rows(sent, Budget(rows=50, age_ns=50_000_000))
+    send(mock_kafka, 60, sent)
+    reading.until_rows(sent + 60)
+
+    assert first < 2
+    assert sent > ROWS + 60
+    assert [values for i in range(3) if (values := table(reading).filter(pa.compute.field("source_partition") == i)["source_offset"].to_pylist())
+            != list(range((sent + 60) // 3))] == []
+
+
 def test_a_short_run_never_pays_for_the_loops(topic: str, opened: Callable[..., Reading], monkeypatch: pytest.MonkeyPatch) -> None:
     """Few records are read one by one, and nothing is compiled or imported for them."""
     fresh = tap.Loading()
