@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import uuid
 import zlib
 from typing import TYPE_CHECKING, Any
@@ -215,3 +216,14 @@ def test_no_payloads_and_slices() -> None:
     payloads = pa.array([b"xx", enveloped(FIRST, b"\x02"), enveloped(SECOND, b"\x04\x02x"), b"yyy"], pa.binary()).slice(1, 2)
 
     assert bench.decoder().decode(payloads, None).batch.column("a").to_pylist() == [1, 2]
+
+
+@pytest.mark.parametrize(("name", "schema", "data"), [("avro-glue", TWO, b"\x02\x02x"), ("json-glue", JSON[:-2] + ',"b":{"type":"string"}}}', b'{"a":1,"b":"x"}')])
+def test_the_kernel_reads_what_is_wanted(name: str, schema: str, data: bytes) -> None:
+    """Columns that nobody reads are left out behind the envelope as they are without it."""
+    known = Several({str(FIRST): RegisteredSchema(str(FIRST), name.partition("-")[0].upper(), schema)})
+    bench = CodecBench(name, registry=known)
+    quick = fast.make(dataclasses.replace(bench.request, wanted=frozenset({"b"})), known, bench.decoder())
+
+    assert quick is not None
+    assert decode(quick, [enveloped(FIRST, data), b"x"]).batch.to_pylist() == [{"b": "x"}]
