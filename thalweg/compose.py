@@ -9,6 +9,7 @@ from thalweg import __version__, config, registry, resources
 from thalweg.dialect.script import parse
 from thalweg.engine.session import Session
 from thalweg.errors import Location, ScriptError, ScriptErrors, UserError
+from thalweg.model import options
 from thalweg.model.clock import SystemClock
 from thalweg.model.events import Fanout
 from thalweg.plan.planner import PlanRequest, make_plan
@@ -92,7 +93,7 @@ class _Wiring:
         self._plan, self._observer, self._clock = plan, observer, clock
         self._failure = Failure()
         self._sources: dict[str, Source] = {}
-        self._registries: dict[tuple[str, str], SchemaRegistry] = {}
+        self._registries: dict[tuple[str | None, ...], SchemaRegistry] = {}
         self._decodings: dict[str, Decoding] = {}
 
     # -- single parts
@@ -149,13 +150,16 @@ class _Wiring:
         return Side(side.codec, side.request, asked, side.codec.decoder(side.request, asked))
 
     def _registry(self, side: PayloadFormat) -> SchemaRegistry | None:
-        """The registry that a format needs; tables that name the same one share it."""
+        """The registry that a format needs; tables that name the same one in the same way share it."""
         if side.registry is None:
             return None
-        if side.registry not in self._registries:
-            kind, url = side.registry
-            self._registries[side.registry] = registry.load("registries", kind).make(url, side.registry_options)
-        return self._registries[side.registry]
+        kind, url = side.registry
+        plugin = registry.load("registries", kind)
+        read = [doc.key for doc in options.docs(plugin.options)] if plugin.options is not None else []
+        key = (kind, url, *(side.registry_options.get(name) for name in read))
+        if key not in self._registries:
+            self._registries[key] = plugin.make(url, side.registry_options)
+        return self._registries[key]
 
     def sink(self, lane: LanePlan) -> Sink:
         """The sink of a lane."""
@@ -238,7 +242,8 @@ class _Wiring:
 
 
 def _shows_ids(flow: SourceFlow, prefix: str) -> bool:
-    """Whether an epoch of this source needs record ids: a raw or dead-letter lane is read, or a sink has the column."""
+    """Whether an epoch of this source needs record ids: a raw or dead-letter lane is read, a sink or the table has the column."""
     read = flow.dag.reads | {b.plan.relation for b in flow.branches}
     shown = any(b.plan.schema is not None and f"{prefix}record_id" in b.plan.schema.names for b in flow.branches)
-    return shown or any(name.startswith(("raw.", "dlq.")) for name in read)
+    declared = any(column.key == "record_id" for column in flow.table.metadata)
+    return shown or declared or any(name.startswith(("raw.", "dlq.")) for name in read)

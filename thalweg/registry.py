@@ -10,7 +10,7 @@ from typing import Any
 
 from thalweg.errors import MissingExtra, UserError
 
-_EXTRAS = {"python_calamine": "excel", "lxml": "xml", "xmlschema": "xml", "zerobus": "zerobus"}
+_EXTRAS = {"botocore": "aws", "python_calamine": "excel", "lxml": "xml", "xmlschema": "xml", "zerobus": "zerobus"}
 
 _ONE = {"registries": "registry"}
 

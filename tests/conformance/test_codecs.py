@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import uuid
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
@@ -11,13 +12,14 @@ import pyarrow as pa
 import pytest
 
 from thalweg import registry
+from thalweg.errors import SchemaUnknown
+from thalweg.ports.schemas import RegisteredSchema, SchemaRegistry
 from thalweg.testing.codecs import CodecBench, CodecSuite
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from thalweg.ports.codec import Decoder
 
 FORMATS = sorted(f for name in registry.names("codecs") for f in registry.load("codecs", name).formats if f != "avro-container")
 """What files hold is never a topic's format: ``test_containers.py`` has its suite."""
@@ -114,10 +116,67 @@ def protobuf_confluent_bench(folder: Path) -> CodecBench:
     return CodecBench("protobuf-confluent", options=options, registry=known, rows=PROTO_ROWS)
 
 
+JSON_SCHEMA = {
+    "$defs": {"line": {"type": "object", "properties": {"sku": {"type": "string"}, "qty": {"type": "integer", "connect.type": "int32"}}}},
+    "type": "object", "properties": {
+        "id": {"type": "integer"}, "note": {"oneOf": [{"type": "null"}, {"type": "string"}]},
+        "price": {"type": "number", "title": "org.apache.kafka.connect.data.Decimal",
+                  "connect.parameters": {"scale": "2", "connect.decimal.precision": "12"}},
+        "at": {"type": "string", "format": "date-time"}, "state": {"enum": ["NEW", "PAID"]},
+        "lines": {"type": "array", "items": {"$ref": "#/$defs/line"}}, "tags": {"type": "object", "additionalProperties": {"type": "number"}},
+    },
+}  # fmt: skip
+
+
+class One(SchemaRegistry):
+    """A registry of one schema, whatever is asked for."""
+
+    def __init__(self, found: RegisteredSchema) -> None:
+        """The schema."""
+        self.found = found
+
+    def by_id(self, schema_id: int | str) -> RegisteredSchema:
+        """The schema under its id."""
+        if schema_id != self.found.id:
+            raise SchemaUnknown(f"no schema {schema_id}")
+        return self.found
+
+    def latest(self, subject: str) -> RegisteredSchema:
+        """The schema."""
+        return self.found
+
+    def register(self, subject: str, schema: RegisteredSchema) -> int:
+        """Not asked for."""
+        raise SchemaUnknown(f"{subject} is not registered")
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+def json_confluent_bench(_folder: Path) -> CodecBench:
+    """Columns from the registry's JSON Schema."""
+    known = One(RegisteredSchema(7, "JSON", json.dumps(JSON_SCHEMA)))
+    return CodecBench("json-confluent", options={"json-confluent.url": "http://localhost:1"}, registry=known, rows=ROWS)
+
+
+def enveloped(format_name: str) -> Callable[[Path], CodecBench]:
+    """Glue's and Apicurio's envelopes."""
+
+    def bench(_folder: Path) -> CodecBench:
+        inner, _, kind = format_name.partition("-")
+        number: int | str = str(uuid.UUID(int=7 << 64 | 1)) if kind == "glue" else 7
+        known = One(RegisteredSchema(number, inner.upper(), json.dumps(ORDER if inner == "avro" else JSON_SCHEMA)))
+        return CodecBench(format_name, options={"apicurio.url": "http://localhost:1"}, registry=known, rows=ROWS)
+
+    return bench
+
+
 BENCHES: dict[str, Callable[[Path], CodecBench]] = {
     "raw": raw_bench, "json": json_bench, "avro": avro_bench, "avro-confluent": avro_confluent_bench,
     "avro-single-object": avro_single_object_bench,
     "protobuf": protobuf_bench, "protobuf-confluent": protobuf_confluent_bench,
+    "json-confluent": json_confluent_bench,
+    **{name: enveloped(name) for name in ("avro-glue", "json-glue", "avro-apicurio", "json-apicurio")},
 }
 
 

@@ -243,3 +243,19 @@ def test_parquet_files_carry_spans_and_types(lab: Lab) -> None:
     assert sorted(i for f in files for i in pq.ParquetFile(f).read(["id"]).column(0).to_pylist()) == list(range(10))
     footer = pq.ParquetFile(files[0]).metadata.metadata
     assert any(b"twg" in key for key in footer)
+
+
+def test_declared_metadata_that_is_made_here(lab: Lab) -> None:
+    """``METADATA FROM 'record_id'`` and ``'cluster'`` are what the metadata columns are, in the snapshot's and the pipeline's rows (MET-05)."""
+    lab.fill({"id": 1}, b"x", {"id": 2})
+    lab.run("""
+SET 'pipeline.name' = '{t}';
+CREATE EXTERNAL TABLE orders (id BIGINT, rid BYTES METADATA FROM 'record_id', cluster STRING METADATA FROM 'cluster')
+STORED AS MEMORY LOCATION 'memory://{t}-orders' OPTIONS ('format' 'json', 'scan.bounded.mode' 'latest-offset', 'bad_data' 'drop', 'cluster.alias' 'here');
+COPY orders TO 'memory://{t}-out' STORED AS MEMORY OPTIONS ('metadata' 'all');
+""")
+
+    assert lab.column("out", "id") == [1, 2]
+    assert lab.column("out", "rid") == lab.column("out", "_twg_record_id")
+    assert len(set(lab.column("out", "rid"))) == 2
+    assert lab.column("out", "cluster") == lab.column("out", "_twg_source_cluster") == ["here"] * 2

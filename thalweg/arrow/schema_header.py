@@ -31,6 +31,18 @@ def header_values(headers: pa.ListArray | None, name: str) -> list[bytes | None]
     return out
 
 
+def header_rows(headers: pa.ListArray | None, name: str) -> list[tuple[bytes, npt.NDArray[np.intp]]]:
+    """As :func:`header_groups`, whatever the headers are: of several in one record the last one counts, b"" where its value is NULL."""
+    found = header_groups(headers, name)
+    if found is not None:
+        return found
+    by_value: dict[bytes, list[int]] = {}
+    for row, value in enumerate(header_values(headers, name) or ()):
+        if value is not None:
+            by_value.setdefault(value, []).append(row)
+    return [(value, np.array(rows, np.intp)) for value, rows in by_value.items()]
+
+
 def header_groups(headers: pa.ListArray | None, name: str) -> list[tuple[bytes, npt.NDArray[np.intp]]] | None:
     """Each value of header ``name`` with the rows that have it; None where a record has two such headers or one without a value."""
     if headers is None:

@@ -37,7 +37,7 @@ def spliced(schema: pa.Schema, parts: Sequence[tuple[Decoded, npt.NDArray[np.int
     if len(parts) > 1 and len(places) and not bool((np.diff(places) > 0).all()):
         order = np.argsort(places, kind="stable")
         batch, places = batch.take(pa.array(order)), places[order]
-    return Decoded(batch, pa.array(places.astype(np.int32)), bad)
+    return Decoded(batch, pa.array(places.astype(np.int32)), _ordered(bad))
 
 
 def kept(schema: pa.Schema, wanted: Collection[str] | None) -> pa.Schema:
@@ -51,3 +51,9 @@ def kept(schema: pa.Schema, wanted: Collection[str] | None) -> pa.Schema:
 def pruned(found: Decoded, schema: pa.Schema) -> Decoded:
     """What a decoder of all columns gave, with the columns of ``schema`` only."""
     return found if found.batch.num_columns == len(schema) else Decoded(found.batch.select(schema.names), found.rows, found.bad)
+
+
+def _ordered(bad: BadRows) -> BadRows:
+    """The same rows in the payloads' order."""
+    order = np.argsort(np.asarray(bad.rows, np.int64), kind="stable").tolist()
+    return BadRows([bad.rows[i] for i in order], [bad.codes[i] for i in order], [bad.messages[i] for i in order], [bad.paths[i] for i in order])

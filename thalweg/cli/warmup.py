@@ -8,6 +8,7 @@ import time
 from typing import TYPE_CHECKING
 
 from thalweg import registry
+from thalweg.plan import formats as known
 from thalweg.runtime.upgrade import RECORD_IDS, warm_up
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 def warmup(formats: Sequence[str]) -> int:
     """Compile the kernels of these formats (and ``record-ids``); of all, and the loops of all sources, where none is named. What is in the cache is only loaded."""
     for name in formats or [*registry.names("codecs"), RECORD_IDS[0]]:
-        path = RECORD_IDS[1] if name == RECORD_IDS[0] else registry.load("codecs", name).fast
+        path = _fast(name)
         if path is not None:
             _told(name, functools.partial(warm_up, path))
     for name in () if formats else registry.names("sources"):
@@ -25,6 +26,15 @@ def warmup(formats: Sequence[str]) -> int:
         if path is not None:
             _told(f"{name} source", registry.attribute(path))
     return 0
+
+
+def _fast(name: str) -> str | None:
+    """Where the kernels of a format, or of a codec, are made; None where it has none. Raises UserError for a name that is neither."""
+    if name == RECORD_IDS[0]:
+        return RECORD_IDS[1]
+    plugin = registry.load("codecs", name) if name in registry.names("codecs") else known.codec(name)
+    found: str | None = plugin.fast
+    return found
 
 
 def _told(name: str, compile_all: Callable[[], None]) -> None:

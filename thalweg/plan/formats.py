@@ -76,6 +76,8 @@ def resolve(payload: PayloadFormat, *, connect: bool) -> pa.Schema | None:
 
 
 def registry_options(format_name: str, values: Mapping[str, str]) -> dict[str, Any]:
-    """The format's own keys without their prefix."""
-    before = f"{format_name}."
-    return {key[len(before) :]: value for key, value in values.items() if key.startswith(before)}
+    """The format's own keys without their prefix; of ``avro-glue`` also those of ``glue``, which formats share."""
+    out = {}
+    for before in (f"{format_name.partition('-')[2]}.", f"{format_name}."):
+        out.update({key[len(before) :]: value for key, value in values.items() if key.startswith(before)})
+    return out

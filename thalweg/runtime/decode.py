@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -17,6 +18,7 @@ from thalweg.model.events import Notice, SchemaResolved
 
 if TYPE_CHECKING:
     import threading
+    from collections.abc import Callable
 
     from thalweg.arrow.batch import Decoded, RawBatch
     from thalweg.model.events import Observer
@@ -103,8 +105,8 @@ class Decoding:
             if side.asked is not None:
                 side.asked.close()
 
-    def relation(self, raw: RawBatch) -> Rows:
-        """One row for each record that decodes, in the order of the records."""
+    def relation(self, raw: RawBatch, meta: Callable[[str], pa.Array] | None = None) -> Rows:
+        """One row for each record that decodes, in the order of the records; ``meta`` gives metadata columns that are made here (ids, cluster)."""
         if self.soon is not None and raw.rows >= _LARGE:
             self.soon.wait(_LOAD_SECONDS)
             self.soon = None
@@ -117,7 +119,7 @@ class Decoding:
             present = np.flatnonzero(np.asarray(keys.is_valid()))
             columns |= self._side(raw, self._decoders[1], keys, present, np.flatnonzero(np.asarray(keys.is_null())), bad)
         rows = self._surviving(np.sort(np.concatenate([live, null_rows])), bad)
-        batch = self._assemble(raw, columns, rows)
+        batch = self._assemble(raw, columns, rows, meta or partial(metadata.column, raw.records))
         return Rows(self._not_null(batch, bad), bad, tombstones)
 
     def _tombstones(self, raw: RawBatch, bad: BadRows) -> tuple[np.ndarray, np.ndarray, int]:
@@ -157,14 +159,16 @@ class Decoding:
             return rows
         return rows[~np.isin(rows, np.asarray(bad.rows))]
 
-    def _assemble(self, raw: RawBatch, columns: dict[str, tuple[pa.Array, np.ndarray]], rows: np.ndarray) -> pa.RecordBatch:
+    def _assemble(
+        self, raw: RawBatch, columns: dict[str, tuple[pa.Array, np.ndarray]], rows: np.ndarray, meta: Callable[[str], pa.Array]
+    ) -> pa.RecordBatch:
         """Columns in the order of the relation's schema, cut to the surviving rows."""
         whole = len(rows) == raw.rows
         declared = {column.name: column for column in self._table.metadata}
         out = []
         for field in self.schema:
             if field.name in declared:
-                column = metadata.column(raw.records, declared[field.name].key)
+                column = meta(declared[field.name].key)
                 column = column if whole else column.take(pa.array(rows, pa.int64()))
                 out.append(column.cast(declared[field.name].type) if column.type != declared[field.name].type else column)
             elif not self._is_read(field.name):

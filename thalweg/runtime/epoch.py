@@ -106,7 +106,7 @@ class Epochs:
         cluster_id = flow.identity(raw.spans[0].partition).cluster_id
         records = Records(raw, self._settings.metadata_prefix, cluster_id=cluster_id, cluster_alias=table.cluster_alias, ids=self._ids)
         wanted = flow.dag.reads | {b.plan.relation for b in branches}
-        rows = self._decode(flow, raw)
+        rows = self._decode(flow, raw, records)
         letters, letter_relations = self._set_aside(flow, records, rows)
         tables = {table.name: rows.batch}
         if f"raw.{table.name}" in wanted:
@@ -133,12 +133,12 @@ class Epochs:
         """Add the rows of a second run of the DAG."""
         results.rows |= more.rows
 
-    def _decode(self, flow: SourceFlow, raw: RawBatch) -> Rows:
+    def _decode(self, flow: SourceFlow, raw: RawBatch, records: Records) -> Rows:
         """Decode; a registry that does not answer stops the flow until it does, and no record is bad because of it."""
         pause = 100 * MILLISECOND_NS
         while True:
             try:
-                rows = flow.decoding.relation(raw)
+                rows = flow.decoding.relation(raw, records.column)
             except SchemaUnavailable as e:
                 self._observer.on(Notice("warning", "registry.unavailable", f"{flow.table.name}: {e}; trying again"))
                 if self._stopping.wait(pause / SECOND_NS):

@@ -146,7 +146,7 @@ class Look:
         if raw_name in wanted:
             out[raw_name] = records.raw_rows()
         if self._table.name in wanted or any(name in wanted for name in letters):
-            rows = self._decoding.relation(raw)
+            rows = self._decoding.relation(raw, records.column)
             self.counts.tombstones += rows.tombstones
             self._count(rows.bad.codes, f"{records.position(rows.bad.rows[0])}: {rows.bad.messages[0]}" if len(rows.bad) else None)
             if self._table.name in wanted:

@@ -232,7 +232,7 @@ class _Rows:
     def close(self) -> None:
         """Holds nothing."""
 
-    def relation(self, raw: Any) -> Any:  # noqa: ANN401 - RawBatch to Rows
+    def relation(self, raw: Any, _meta: Any = None) -> Any:  # noqa: ANN401 - RawBatch to Rows
         """NULLs and row numbers."""
         columns = [*(pa.nulls(raw.rows, f.type) for f in list(self._schema)[:-1]), pa.array(range(raw.rows), pa.int32())]
         bad = type("Bad", (), {"codes": [], "rows": [], "messages": [], "__len__": lambda _self: 0})()

@@ -1,4 +1,4 @@
-"""``'format' 'json'``: one JSON object a record, read by a column list or a JSON Schema."""
+"""``'format' 'json'`` (one JSON object a record) and ``'json-confluent'`` (each record names its JSON Schema in a registry)."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from thalweg.codecs.json.decoder import JsonDecoder
 from thalweg.codecs.json.encode import row_encoder
-from thalweg.codecs.json.jsonschema import JsonSchemaError, columns_of
+from thalweg.codecs.json.framed import FramedJsonDecoder
+from thalweg.codecs.json.framing import Frames
 from thalweg.codecs.json.options import JsonOptions
-from thalweg.codecs.json.values import Unsupported, converter
+from thalweg.codecs.json.table import PLAIN, table_of
 from thalweg.errors import UserError
 from thalweg.ports.codec import CodecPlugin, Decoder, DecodeRequest
 
@@ -21,54 +22,46 @@ if TYPE_CHECKING:
 
 
 def _registry(request: DecodeRequest) -> tuple[str, str] | None:
-    """A schema file is a static registry of one."""
-    path = request.options.schema_file
-    return None if path is None or request.declared is not None else ("static", path)
+    """A schema file is a static registry of one; framed documents name their schemas in a registry, or in a folder."""
+    options = request.options
+    if request.format == PLAIN:
+        return None if options.schema_file is None or request.declared is not None else ("static", options.schema_file)
+    if options.url is None:
+        return None
+    if options.url.startswith("file:"):
+        return "static", options.url.removeprefix("file:").removeprefix("//")
+    return ("confluent" if "://" in options.url else "static"), options.url
 
 
 def _resolve(request: DecodeRequest, registry: SchemaRegistry | None) -> pa.Schema | None:
-    """The declared columns, else those of the JSON Schema; each of a type that JSON can give."""
-    schema = request.declared if request.declared is not None and len(request.declared) else _from_schema(request, registry)
-    for field in schema or ():
-        if field.name.startswith(request.metadata_prefix):
-            raise UserError(f"column '{field.name}' begins with '{request.metadata_prefix}', which is kept for metadata columns")
-        try:
-            converter(field)
-        except Unsupported as e:
-            raise UserError(f"column '{field.name}': no JSON value can become {e}") from None
-    return schema
-
-
-def _from_schema(request: DecodeRequest, registry: SchemaRegistry | None) -> pa.Schema | None:
-    """The columns of the JSON Schema that an option names; None while its file was not opened."""
-    options = request.options
-    if options.schema is None and options.schema_file is None:
-        message = "format 'json' needs a column list or 'json.schema': a stream's schema is never guessed"
-        raise UserError(message, hint="declare the payload's columns, such as (order_id BIGINT, note STRING)")
-    if options.schema is None and registry is None:
-        return None
-    text = options.schema if options.schema is not None or registry is None else registry.latest(options.schema_file).text
-    try:
-        return columns_of(str(text))
-    except JsonSchemaError as e:
-        raise UserError(f"the JSON Schema cannot be read: {e}") from None
+    """The declared columns, else those of the JSON Schema."""
+    found = table_of(request, registry)
+    return None if found is None else found.schema
 
 
 def _decoder(request: DecodeRequest, registry: SchemaRegistry | None) -> Decoder:
     """The columns must be known by now."""
-    schema = _resolve(request, registry)
-    if schema is None:
-        raise UserError(f"format '{request.format}' needs its schema file to decode")
-    return JsonDecoder(schema, request.options, request.metadata_prefix)
+    found = table_of(request, registry)
+    if found is None or (request.format != PLAIN and registry is None):
+        raise UserError(f"format '{request.format}' needs its schema {'file' if request.format == PLAIN else 'registry'} to decode")
+    plain = JsonDecoder(found.schema, request.options, request.metadata_prefix, found.cuts)
+    return plain if request.format == PLAIN or registry is None else FramedJsonDecoder(plain, Frames(registry, is_key=request.is_key), found.cuts)
 
 
 def _encode_row(request: DecodeRequest, registry: SchemaRegistry | None) -> Callable[[dict[str, Any]], bytes]:
-    """Writes rows by the columns."""
-    return row_encoder(_resolve(request, registry))
+    """Writes rows by the columns; framed ones with the id of the subject's schema."""
+    encode = row_encoder(_resolve(request, registry))
+    if request.format == PLAIN or registry is None:
+        return encode
+    subject = request.options.subject or f"{request.topic}-{'key' if request.is_key else 'value'}"
+    found = registry.latest(subject)
+    number = found.id if isinstance(found.id, int) else registry.register(subject, found)
+    before = b"\0" + number.to_bytes(4, "big")
+    return lambda row: before + encode(row)
 
 
 PLUGIN = CodecPlugin(
-    formats=("json",),
+    formats=("json", "json-confluent"),
     options=JsonOptions,
     registry=_registry,
     resolve=_resolve,

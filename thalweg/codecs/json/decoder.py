@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 class JsonDecoder(Decoder):
     """The exact path: the standard library's parser, then a converter made once from the schema."""
 
-    def __init__(self, schema: pa.Schema, options: JsonOptions, metadata_prefix: str) -> None:
-        """Compile the converters of ``schema``."""
+    def __init__(self, schema: pa.Schema, options: JsonOptions, metadata_prefix: str, cuts: tuple[str, ...] = ()) -> None:
+        """Compile the converters of ``schema``; ``cuts``: what of a JSON Schema lies too deep for columns."""
+        self._cuts = cuts
         self._schema = schema
         self._options = options
         self._prefix = metadata_prefix
@@ -34,6 +35,11 @@ class JsonDecoder(Decoder):
     def schema(self) -> pa.Schema:
         """The declared columns."""
         return self._schema
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What of the schema lies too deep for columns."""
+        return self._cuts
 
     def decode(self, payloads: pa.BinaryArray, headers: pa.ListArray | None) -> Decoded:  # noqa: ARG002 - JSON has no framing
         """Decode each payload by itself."""

@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from thalweg.arrow.batch import BadRows, Decoded
 from thalweg.arrow.splice import kept, pruned, spliced, taken
+from thalweg.codecs.json.framed import FramedJsonDecoder
 from thalweg.codecs.json.kernel_decoder import compile_json
 from thalweg.ports.codec import Decoder
 
@@ -32,6 +33,11 @@ class FastJsonDecoder(Decoder):
     def schema(self) -> pa.Schema:
         """The declared columns that somebody reads."""
         return self._program.schema
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What of the schema lies too deep for columns."""
+        return self._reference.notices
 
     @property
     def slow_rows(self) -> Mapping[str, int]:
@@ -60,4 +66,8 @@ def make(request: DecodeRequest, _registry: SchemaRegistry | None, reference: De
     program = compile_json(
         reference.schema, max_depth=options.max_depth, prefix=request.metadata_prefix, max_bytes=options.max_bytes, wanted=schema.names
     )
-    return FastJsonDecoder(reference, program) if program.schema.equals(schema) else None
+    if not program.schema.equals(schema):
+        return None
+    if isinstance(reference, FramedJsonDecoder):
+        return reference.over(FastJsonDecoder(reference.inner, program))
+    return FastJsonDecoder(reference, program)

@@ -97,7 +97,7 @@ def _text(payload: bytes) -> str:
     if not payload:
         raise BadValue(MALFORMED, "the payload is empty (0 bytes); it is no tombstone and no JSON object")
     if payload[0] == 0:
-        raise BadValue(MALFORMED, "the payload begins with byte 0, which is no JSON; it looks like Confluent framing")
+        raise BadValue(MALFORMED, "the payload begins with byte 0, which is no JSON; it looks like Confluent framing (format 'json-confluent')")
     try:
         text = payload.decode("utf-8")
     except UnicodeDecodeError as e:

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from thalweg.errors import SchemaUnavailable, SchemaUnknown, UserError
+from thalweg.ports import http_client as module
+from thalweg.ports.http_client import ATTEMPTS, bare_url
 from thalweg.ports.schemas import RegisteredSchema
-from thalweg.registries.confluent import client as module
-from thalweg.registries.confluent.client import ATTEMPTS, ConfluentRegistry, bare_url
+from thalweg.registries.confluent.client import ConfluentRegistry
 from thalweg.registries.confluent.options import read_options
 from thalweg.testing.registry import RESET, TestRegistry
 

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from thalweg.errors import SchemaUnavailable, SchemaUnknown
-from thalweg.registries.confluent.cache import AnswerCache
+from thalweg.ports.answers import AnswerCache
 from thalweg.testing.fakes import FakeClock
 
 
