@@ -85,6 +85,7 @@ class Upgrade:
         try:
             if warm(path) or self._warmed(name):
                 ids.use(registry.attribute(path)())
+                self._observer.on(Notice("info", "decode.kernel", "record ids are made by their compiled kernel from now on"))
         except Exception as e:  # noqa: BLE001 - a compiler may raise anything; the exact path goes on
             self._observer.on(Notice("warning", "decode.reference", f"record ids are made by the exact path: {type(e).__name__}: {e}"))
 

@@ -145,13 +145,15 @@ def test_record_ids_change_over_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(upgrade, "warm", lambda _path: True)
     ids, seen = RecordIds(), RecordingObserver()
     before = ids(raw, "c")
-    for path, code in ((upgrade.RECORD_IDS[1], None), ("thalweg.arrow.record_id_kernel:nothing", "decode.reference")):
+    for path, codes in (
+        (upgrade.RECORD_IDS[1], ["decode.kernel"]), ("thalweg.arrow.record_id_kernel:nothing", ["decode.kernel", "decode.reference"]),
+    ):  # fmt: skip
         monkeypatch.setattr(upgrade, "RECORD_IDS", ("record-ids", path))
         made = Upgrade([Table(json_side(fast=None))], seen, ids)  # type: ignore[list-item]
         made.start()
         made._thread.join(110)
         made.stop()
-        assert [n.code for n in seen.of(Notice)] == ([code] if code else [])
+        assert [n.code for n in seen.of(Notice)] == codes
         assert ids._make is not record_ids
         assert ids(raw, "c").equals(before)
 
