@@ -59,11 +59,11 @@ def values(form: str) -> Callable[[int], bytes]:
 def seed(servers: str, topic: str, form: str, records: int, partitions: int) -> None:
     """Make the topic anew where it has fewer records than these, and fill it; batches change partitions."""
     admin = AdminClient({"bootstrap.servers": servers})
-    if topic in admin.list_topics(timeout=10).topics:
-        if held(servers, topic, partitions) >= records:
+    if topic in admin.list_topics(timeout=30).topics:
+        if sum(ends(servers, topic, partitions)) >= records:
             return
         admin.delete_topics([topic])[topic].result(30)
-        while topic in admin.list_topics(timeout=10).topics:
+        while topic in admin.list_topics(timeout=30).topics:
             pass
     admin.create_topics([NewTopic(topic, partitions, 1)])[topic].result(30)
     order = values(form)
@@ -76,16 +76,27 @@ def seed(servers: str, topic: str, form: str, records: int, partitions: int) -> 
         chunk = [{"value": order(n)} for n in range(start, min(start + _CHUNK, records))]
         producer.produce_batch(topic, chunk, partition=start // _CHUNK % partitions)
         producer.poll(0)
-    if producer.flush(300) or held(servers, topic, partitions) < records:
+    if producer.flush(300) or sum(ends(servers, topic, partitions)) < records:
         raise RuntimeError("the topic could not be filled")
 
 
-def held(servers: str, topic: str, partitions: int) -> int:
-    """Offsets in a topic."""
+def ends(servers: str, topic: str, partitions: int) -> list[int]:
+    """Where each partition of a topic ends."""
     consumer = Consumer({"bootstrap.servers": servers, "group.id": "bench", "log_level": 0})
-    found = sum(consumer.get_watermark_offsets(TopicPartition(topic, i), timeout=10)[1] for i in range(partitions))
+    found = [consumer.get_watermark_offsets(TopicPartition(topic, i), timeout=30)[1] for i in range(partitions)]
     consumer.close()
     return found
+
+
+def cut(found: list[int], records: int) -> list[int]:
+    """Ends in front of which there are as many records, taken evenly."""
+    out = [0] * len(found)
+    while sum(out) < records:
+        open_ones = [i for i, end in enumerate(found) if out[i] < end]
+        share = max(1, (records - sum(out)) // len(open_ones))
+        for i in open_ones[: records - sum(out)]:
+            out[i] = min(found[i], out[i] + share)
+    return out
 
 
 def _json_orders() -> Callable[[int], bytes]:

@@ -44,12 +44,12 @@ def broker(servers: str | None) -> Iterator[str]:
             server.kill()
 
 
-def stream(servers: str, topic: str, form: str, records: int, partitions: int, given: list[str], settings: list[str]) -> dict[str, Any]:
+def stream(servers: str, topic: str, form: str, ends: list[int], given: list[str], settings: list[str]) -> dict[str, Any]:
     """One bounded run of ``twg stream``; what its process measured."""
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder)
-        ends = ";".join(f"partition:{i},offset:{records // partitions}" for i in range(partitions))
-        options = f"'scan.bounded.mode' 'specific-offsets', 'scan.bounded.specific-offsets' '{ends}', 'properties.group.id' 'bench-{time.time_ns()}'"
+        ends_said = ";".join(f"partition:{i},offset:{end}" for i, end in enumerate(ends))
+        options = f"'scan.bounded.mode' 'specific-offsets', 'scan.bounded.specific-offsets' '{ends_said}', 'properties.group.id' 'bench-{time.time_ns()}'"
         options += "".join(f", '{key}' '{value}'" for key, _, value in (pair.partition("=") for pair in given))
         (out / "bench.sql").write_text(orders.script(form, servers=servers, topic=topic, options=options, out=folder), encoding="utf-8")
         env = {**os.environ, "MEASURED": str(out / "measured.json"), "PYTHONPATH": str(CHILD.parents[2])}
@@ -106,8 +106,9 @@ def main() -> None:
     topic = f"bench.orders.{given.format}.{given.partitions}"
     with broker(given.servers) as servers:
         orders.seed(servers, topic, given.format, given.records, given.partitions)
+        ends = orders.cut(orders.ends(servers, topic, given.partitions), given.records)
         head(f"Topic to two Parquet tables, {given.records:,} {given.format} orders")
-        rate = report(stream(servers, topic, given.format, given.records, given.partitions, given.option, given.set), given.records)
+        rate = report(stream(servers, topic, given.format, ends, given.option, given.set), given.records)
         seconds, cpu = consume(servers, topic, given.records, given.partitions)
         show("Consumer.consume alone, tuned", given.records / seconds, "records/s")
         show("Consumer.consume alone, processor", cpu / given.records * 1e6, "us/record")

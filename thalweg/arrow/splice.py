@@ -40,12 +40,6 @@ def spliced(schema: pa.Schema, parts: Sequence[tuple[Decoded, npt.NDArray[np.int
     return Decoded(batch, pa.array(places.astype(np.int32)), _ordered(bad))
 
 
-def _ordered(bad: BadRows) -> BadRows:
-    """The same rows in the payloads' order."""
-    order = np.argsort(np.asarray(bad.rows, np.int64), kind="stable").tolist()
-    return BadRows([bad.rows[i] for i in order], [bad.codes[i] for i in order], [bad.messages[i] for i in order], [bad.paths[i] for i in order])
-
-
 def kept(schema: pa.Schema, wanted: Collection[str] | None) -> pa.Schema:
     """The columns that somebody reads, one at least, since a batch of none has no rows."""
     if wanted is None or not len(schema):
@@ -57,3 +51,9 @@ def kept(schema: pa.Schema, wanted: Collection[str] | None) -> pa.Schema:
 def pruned(found: Decoded, schema: pa.Schema) -> Decoded:
     """What a decoder of all columns gave, with the columns of ``schema`` only."""
     return found if found.batch.num_columns == len(schema) else Decoded(found.batch.select(schema.names), found.rows, found.bad)
+
+
+def _ordered(bad: BadRows) -> BadRows:
+    """The same rows in the payloads' order."""
+    order = np.argsort(np.asarray(bad.rows, np.int64), kind="stable").tolist()
+    return BadRows([bad.rows[i] for i in order], [bad.codes[i] for i in order], [bad.messages[i] for i in order], [bad.paths[i] for i in order])

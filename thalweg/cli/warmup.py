@@ -28,13 +28,6 @@ def warmup(formats: Sequence[str]) -> int:
     return 0
 
 
-def _told(name: str, compile_all: Callable[[], None]) -> None:
-    """Compile, and say how long it took."""
-    began = time.perf_counter()
-    compile_all()
-    sys.stdout.write(f"{name}: ready after {time.perf_counter() - began:.1f} s\n")
-
-
 def _fast(name: str) -> str | None:
     """Where the kernels of a format, or of a codec, are made; None where it has none. Raises UserError for a name that is neither."""
     if name == RECORD_IDS[0]:
@@ -42,3 +35,10 @@ def _fast(name: str) -> str | None:
     plugin = registry.load("codecs", name) if name in registry.names("codecs") else known.codec(name)
     found: str | None = plugin.fast
     return found
+
+
+def _told(name: str, compile_all: Callable[[], None]) -> None:
+    """Compile, and say how long it took."""
+    began = time.perf_counter()
+    compile_all()
+    sys.stdout.write(f"{name}: ready after {time.perf_counter() - began:.1f} s\n")

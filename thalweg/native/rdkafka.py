@@ -41,6 +41,8 @@ CALLS: Final = (
     "rd_kafka_header_get_all", "rd_kafka_queue_poll", "rd_kafka_event_type", "rd_kafka_event_message_next", "rd_kafka_event_destroy",
 )
 """Functions that the copy loop calls by address, in this order."""
+_PLAIN_PAYLOADS: Final = frozenset({0x021000FF})
+"""Versions of the library whose payloads were seen to lie where they were received, whatever their compression."""
 _LOOKED_AT: Final = 1024
 """Bytes of the handle that must be readable before it is believed; the library's own struct is larger."""
 
@@ -104,6 +106,11 @@ class Client:
             return ErrorEvent(code, reason, (found.topic.decode(), found.partition), found.offset)
         finally:
             self.lib.rd_kafka_topic_partition_destroy(place)
+
+    @property
+    def payloads_in_place(self) -> bool:
+        """Whether the bytes behind a payload are those that were behind it on the wire; False where nobody has looked."""
+        return self.lib.rd_kafka_version() in _PLAIN_PAYLOADS
 
     def calls(self) -> npt.NDArray[np.uint64]:
         """Addresses of :data:`CALLS`."""

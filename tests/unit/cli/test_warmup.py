@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from thalweg import registry
 from thalweg.cli import warmup
 from thalweg.errors import UserError
 from thalweg.runtime.upgrade import RECORD_IDS

@@ -57,6 +57,8 @@ class Library:
     keep: list[Any] = field(default_factory=list)
     polled: list[int] = field(default_factory=list)
     waits: list[int] = field(default_factory=list)
+    asked: list[int] = field(default_factory=list)
+    """Messages that were asked for their headers."""
 
     def __post_init__(self) -> None:
         """Lay the messages out."""
@@ -106,6 +108,7 @@ class Library:
     def headers(self, message: int, out: int) -> int:
         """``rd_kafka_message_headers``."""
         i = self.at[message]
+        self.asked.append(i)
         if self.fakes[i].headers is None:
             return -156
         ctypes.c_uint64.from_address(out).value = i + 1
@@ -120,9 +123,9 @@ class Library:
         return 0
 
 
-def read(library: Library, part_bytes: int = 1 << 30) -> list[Block]:
+def read(library: Library, part_bytes: int = 1 << 30, *, in_place: bool = False) -> list[Block]:
     """The blocks that the loops make of messages."""
-    copying = columnar.Copying(messages, library.calls(), lambda address: f"topic-{address}")
+    copying = columnar.Copying(messages, library.calls(), lambda address: f"topic-{address}", in_place=in_place)
     survey = copying.survey(library.messages, len(library.fakes))
     blocks = [make_block(copying.fields(survey, *part), 9) for part in survey.parts(part_bytes)]
     for block in blocks:
@@ -163,6 +166,22 @@ def test_headers() -> None:
     found = [[(h["key"], h["value"]) for h in row] for row in block.records["source_headers"].to_pylist()]
 
     assert found == [[], [(k.decode(), v) for k, v in some], [], [("", b"x")]]
+
+
+@pytest.mark.parametrize("in_place", [True, False])
+def test_only_messages_that_may_have_headers_are_asked(in_place: bool) -> None:  # noqa: FBT001 - a parameter
+    """A zero behind the value says that there are none, but only where values lie as on the wire, and not for old formats and NULL (REP-07)."""
+    some: Headers = [(b"a", b"1")]
+    library = Library([
+        Fake(b"bare"), Fake(b"two", headers=some), Fake(b"old", epoch=-1, headers=some), Fake(None, headers=some), Fake(b"", headers=some),
+    ])  # fmt: skip
+    two = ctypes.create_string_buffer(b"two\x02")
+    library.structs[1].payload = ctypes.addressof(two)
+    (block,) = read(library, in_place=in_place)
+
+    assert [len(row) for row in block.records["source_headers"].to_pylist()] == [0, 1, 1, 1, 1]
+    assert block.records["payload"].to_pylist() == [b"bare", b"two", b"old", None, b""]
+    assert library.asked == ([1, 2, 3, 4] if in_place else [0, 1, 2, 3, 4])
 
 
 def test_a_header_key_that_is_not_utf8_is_a_bad_row() -> None:

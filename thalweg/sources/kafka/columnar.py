@@ -40,7 +40,7 @@ class Drain:
         """Prove the client's handle; raises Unproved. ``loops`` is ``native/messages.py``, which is imported late."""
         self._client = Client(consumer, client_id)
         self._queues = Queues(self._client)
-        self._copying = Copying(loops, self._client.calls(), self._client.topic)
+        self._copying = Copying(loops, self._client.calls(), self._client.topic, in_place=self._client.payloads_in_place)
         self._events = np.zeros(MOST, np.uint64)
         self._messages = np.zeros(MOST, np.uint64)
         self._clock = clock
@@ -123,13 +123,15 @@ class Survey:
 class Copying:
     """The compiled loops with the buffers they work on."""
 
-    def __init__(self, loops: Any, calls: npt.NDArray[np.uint64], name: Callable[[int], str]) -> None:  # noqa: ANN401 - a module
-        """``calls`` are the library's functions; ``name`` says what a topic's address is called."""
+    def __init__(
+        self, loops: Any, calls: npt.NDArray[np.uint64], name: Callable[[int], str], *, in_place: bool = False  # noqa: ANN401 - a module
+    ) -> None:
+        """``calls`` are the library's functions; ``name`` says what a topic's address is called; ``in_place``: see ``native/rdkafka.py``."""
         self._loops = loops
         self._calls = calls
         self._name = name
-        self._scratch = np.zeros(4, np.uint64)
-        self._scratch[0] = self._scratch.ctypes.data
+        self._scratch = np.zeros(5, np.uint64)
+        self._scratch[0], self._scratch[4] = self._scratch.ctypes.data, in_place
 
     def survey(self, messages: npt.NDArray[np.uint64], count: int) -> Survey:
         """The first pass."""
