@@ -45,7 +45,7 @@ def measure() -> None:
     names = {t.native_id: t.name for t in threading.enumerate()}
     for thread in psutil.Process().threads():
         comm = Path(f"/proc/self/task/{thread.id}/comm")
-        name = names.get(thread.id) or (comm.read_text().strip() if comm.exists() else "gone")
+        name = names.get(thread.id) or by_thread.get(thread.id, ("", 0))[0] or (comm.read_text().strip() if comm.exists() else "gone")
         by_thread[thread.id] = (name, thread.user_time + thread.system_time)
     totals: dict[str, float] = {}
     for name, seconds in by_thread.values():
