@@ -158,7 +158,7 @@ def test_lock_file_is_current() -> None:
 
 def name_and_bounds(requirement: str) -> tuple[str, frozenset[str]]:
     """A requirement's name and its version bounds; extras and markers left out."""
-    bare = re.sub(r"\[.*?\]", "", requirement.split(";")[0].strip())
+    bare = re.sub(r"\[.*?\]", "", requirement.split(";", maxsplit=1)[0].strip())
     name = re.split(r"[<>=!~]", bare)[0]
     return name, frozenset(bare[len(name) :].split(","))
 

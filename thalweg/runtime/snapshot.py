@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from thalweg.plan.graph import SourceTable
     from thalweg.ports.source import Committed, Source
     from thalweg.runtime.decode import Decoding
+    from thalweg.runtime.upgrade import Upgrade
 
 _BUDGET = Budget(age_ns=100_000_000)
 _TO_NOW = {"scan.startup.mode": "earliest-offset", "scan.bounded.mode": "latest-offset"}
@@ -84,10 +85,10 @@ def from_now_on(table: SourceTable, *, start: str) -> SourceTable:
 class Look:
     """One source opened to be looked at; it joins no group. Use it in a ``with``, from one thread."""
 
-    def __init__(self, table: SourceTable, source: Source, decoding: Decoding, *, prefix: str, pipeline: str) -> None:
-        """``source`` was made for this table with ``group=False``."""
+    def __init__(self, table: SourceTable, source: Source, decoding: Decoding, upgrade: Upgrade | None = None, *, prefix: str, pipeline: str) -> None:
+        """``source`` was made for this table with ``group=False``; ``upgrade`` brings compiled decoders, None: the exact ones stay."""
         self._table, self._source, self._decoding = table, source, decoding
-        self._prefix, self._pipeline = prefix, pipeline
+        self._upgrade, self._prefix, self._pipeline = upgrade, prefix, pipeline
         self.counts = Counts()
 
     def __enter__(self) -> Self:
@@ -97,10 +98,14 @@ class Look:
         except BaseException:
             self.__exit__()
             raise
+        if self._upgrade is not None:
+            self._upgrade.start()
         return self
 
     def __exit__(self, *_: object) -> None:
         """Disconnect."""
+        if self._upgrade is not None:
+            self._upgrade.stop()
         self._source.close()
         self._decoding.close()
 

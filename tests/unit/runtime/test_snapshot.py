@@ -19,6 +19,7 @@ from thalweg.model.events import Fanout
 from thalweg.plan.planner import PlanRequest, make_plan
 from thalweg.ports.source import SourceContext
 from thalweg.runtime.snapshot import Look, Stored, from_now_on, up_to_now
+from thalweg.runtime.upgrade import Upgrade
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -47,11 +48,11 @@ class Stream:
         for payload in payloads:
             self.topic.append(0, payload)
 
-    def look(self, table: Any = None) -> Look:  # noqa: ANN401 - a SourceTable
+    def look(self, table: Any = None, *, compiled: Upgrade | None = None) -> Look:  # noqa: ANN401 - a SourceTable
         """Open it for looking."""
         table = table or up_to_now(self.table)
         source, decoding = compose.open_source(self.plan, table, Fanout(), group=False)
-        return Look(table, source, decoding, prefix="_twg_", pipeline="p")
+        return Look(table, source, decoding, compiled, prefix="_twg_", pipeline="p")
 
 
 def rows(stored: Stored) -> list[dict[str, Any]]:
@@ -237,3 +238,32 @@ class _Rows:
         columns = [*(pa.nulls(raw.rows, f.type) for f in list(self._schema)[:-1]), pa.array(range(raw.rows), pa.int32())]
         bad = type("Bad", (), {"codes": [], "rows": [], "messages": [], "__len__": lambda _self: 0})()
         return type("Rows", (), {"batch": pa.RecordBatch.from_arrays(columns, schema=self._schema), "bad": bad, "tombstones": 0})()
+
+
+class Watched(Upgrade):
+    """Notes when it is started and stopped."""
+
+    def __init__(self) -> None:
+        """Nothing yet."""
+        super().__init__([], Fanout())
+        self.calls: list[str] = []
+
+    def start(self) -> None:
+        """Noted."""
+        self.calls.append("start")
+
+    def stop(self) -> None:
+        """Noted."""
+        self.calls.append("stop")
+
+
+def test_compiled_decoders_are_brought_while_it_is_open(tmp_path: Path) -> None:
+    """They are asked for once the source is connected, and given up when the look is over (CLI-07)."""
+    stream, watched = Stream(), Watched()
+    stream.add(*GOOD)
+
+    with stream.look(compiled=watched) as look:
+        assert watched.calls == ["start"]
+        look.store(["t"], tmp_path, 1 << 20, lambda _rows, _left: None)
+
+    assert watched.calls == ["start", "stop"]

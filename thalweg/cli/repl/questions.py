@@ -16,6 +16,7 @@ from thalweg.errors import QueryRefused, UserError
 from thalweg.model.events import Fanout
 from thalweg.plan import refusals
 from thalweg.runtime.snapshot import Counts, Look, from_now_on, up_to_now
+from thalweg.runtime.upgrade import Upgrade
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
@@ -161,7 +162,8 @@ def _look(workspace: Workspace, table: SourceTable) -> Look:
         raise UserError(f"the schema of {table.name} is not resolved", hint=workspace.warning or "its registry was not asked")
     source, decoding = compose.open_source(workspace.plan, table, Fanout(), group=False)
     settings = workspace.plan.settings
-    return Look(table, source, decoding, prefix=settings.metadata_prefix, pipeline=settings.name)
+    upgrade = Upgrade([decoding], Fanout()) if settings.kernels else None
+    return Look(table, source, decoding, upgrade, prefix=settings.metadata_prefix, pipeline=settings.name)
 
 
 def _over(workspace: Workspace, question: Question, tables: Mapping[str, pa.RecordBatch], sql: str) -> list[pa.RecordBatch]:
