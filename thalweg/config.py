@@ -50,7 +50,7 @@ class Settings:
     budget_bytes: int = option("budget.bytes", at_least(1, size), default=32 << 20, doc="bytes that cut an epoch")
     budget_age: int = option("budget.age", at_least(1, duration), default=250_000_000, doc="time that cuts an epoch")
     drain_deadline: int = option("drain.deadline", duration, default=30_000_000_000, doc="longest drain after SIGTERM or Ctrl-C")
-    queue_bytes: int = option("queue.bytes", at_least(1, size), default=32 << 20, doc="bound of each queue between stages")
+    queue_bytes: int = option("queue.bytes", at_least(1, size), default=16 << 20, doc="bound of each queue between stages")
     commit_interval: int = option("commit.interval", duration, default=1_000_000_000, doc="time between offset commits")
     log_interval: int = option("log.interval", at_least(1, duration), default=10_000_000_000, doc="time between progress log lines")
     log_format: str = option("log.format", one_of("logfmt", "json"), default="logfmt", doc="how log lines are written")

@@ -200,7 +200,8 @@ def _pair(text: str) -> tuple[str, str]:
 
 
 def _run_stream(a: argparse.Namespace) -> int:
-    """Call the command's module."""
+    """Call the command's module; the allocators are told first."""
+    registry.attribute("thalweg.native.allocators:settle")()
     return int(registry.attribute("thalweg.cli.stream:stream")(a.file, settings=dict(a.settings), rewrite=a.rewrite, yes=a.yes, debug=a.debug))
 
 
@@ -210,7 +211,8 @@ def _run_check(a: argparse.Namespace) -> int:
 
 
 def _run_repl(a: argparse.Namespace) -> int:
-    """Call the command's module."""
+    """Call the command's module; the allocators are told first."""
+    registry.attribute("thalweg.native.allocators:settle")()
     return int(registry.attribute("thalweg.cli.repl.command:repl")(a.file, commands=a.commands, format=a.format, settings=dict(a.settings), debug=a.debug))
 
 

@@ -97,12 +97,22 @@ class Records:
             elif field.name == self.prefix + "emit_ts":
                 column = pa.repeat(pa.scalar(emit_us, pa.timestamp("us", "UTC")), batch.num_rows)
             else:
-                column = self.column(field.name.removeprefix(self.prefix))
-                if not whole:
-                    nothing = column.null_count == len(column)
-                    column = pa.nulls(batch.num_rows, column.type) if nothing else column.take(rows)
+                column = self._placed(field.name.removeprefix(self.prefix), None if whole else rows, batch.num_rows)
             columns.append(column if column.type == field.type else column.cast(field.type))
         return pa.RecordBatch.from_arrays(columns, schema=target)
+
+    def _placed(self, name: str, rows: pa.Array | None, count: int) -> pa.Array:
+        """A metadata column for the records ``rows`` (None: all of them, in order); what is the same in all of them is not looked up."""
+        at = self.raw.records.schema.get_field_index(name)
+        coded = self.raw.records.column(at) if at >= 0 else None
+        if coded is not None and pa.types.is_dictionary(coded.type):
+            if len(coded.dictionary) == 1 and not coded.null_count:
+                return pa.repeat(coded.dictionary[0], count)
+            return coded if rows is None else coded.take(rows)
+        column = self.column(name)
+        if rows is None:
+            return column
+        return pa.nulls(count, column.type) if column.null_count == len(column) else column.take(rows)
 
     @staticmethod
     def _is_identity(rows: pa.Array) -> bool:

@@ -21,7 +21,7 @@ class FileOptions:
     )
     roll_rows: int | None = option("roll.rows", at_least(1), default=None, doc="A file with this many rows is closed and published.")
     group_rows: int = option("row-group.rows", at_least(1), default=1_000_000, doc="Rows that make a row group.")
-    group_bytes: int = option("row-group.bytes", at_least(1, size), default=64 << 20, doc="Bytes in memory that make a row group.")
+    group_bytes: int = option("row-group.bytes", at_least(1, size), default=16 << 20, doc="Bytes in memory that make a row group.")
     max_open: int = option(
         "partition.max-open", at_least(1), default=64, doc="Open files under PARTITIONED BY; when there are more, all are published."
     )
