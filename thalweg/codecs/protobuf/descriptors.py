@@ -22,6 +22,7 @@ from google.protobuf import (
 from google.protobuf.message import DecodeError
 
 from thalweg.arrow.rows import bounded, shown_path
+from thalweg.codecs.protobuf.map_entries import marked, restored
 from thalweg.native.protoc import ProtoError, compile_protos, imports, is_bundled, set_of_text
 
 if TYPE_CHECKING:
@@ -128,7 +129,8 @@ def messages_of(schema: RegisteredSchema) -> MessageSet:
         if data is not None:
             return messages_of_set(data)
         texts, root = _texts(schema)
-        return messages_of_set(compile_protos(texts, [root]), root)
+        compiled = compile_protos({name: marked(text) for name, text in texts.items()}, [root])
+        return messages_of_set(restored(compiled), root)
     except ProtoError as e:
         raise DescriptorError(str(e)) from None
 
