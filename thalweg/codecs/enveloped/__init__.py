@@ -101,9 +101,10 @@ def _inner(request: DecodeRequest) -> tuple[CodecPlugin, DecodeRequest]:
         raise UserError(message, hint="for example 'apicurio.url' 'http://localhost:8080/apis/registry/v3'")
     name = request.format.partition("-")[0]
     subject = options.schema if kind == "glue" else options.artifact
-    if subject is None and request.topic is None and not (request.declared is not None and len(request.declared)):
+    enough = name != "protobuf" and request.declared is not None and len(request.declared) > 0
+    if subject is None and request.topic is None and not enough:
         message = f"option '{_SUBJECT[kind]}' is missing: format '{request.format}' needs it where the topic is a pattern"
-        raise UserError(message, hint="name the schema that gives the columns, or declare the columns")
+        raise UserError(message, hint="name the schema that gives the columns" + (", or declare the columns" if name != "protobuf" else ""))
     if subject is None and request.topic is not None:
         subject = request.topic if kind == "glue" else f"{request.topic}-{'key' if request.is_key else 'value'}"
     given = {f"{name}-confluent.url": options.url or "https://glue", f"{name}-confluent.subject": subject}

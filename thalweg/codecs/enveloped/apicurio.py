@@ -82,7 +82,7 @@ class ApicurioEnvelope:
         right = ~begin[:, : prefix - 4].any(axis=1)
         good = long[right]
         keys[good, 1:] = begin[right, prefix - 4 :]
-        for row in np.setdiff1d(rows, good).tolist():
+        for row in np.setdiff1d(rows, good, assume_unique=True).tolist():
             bad.add(row, FRAMING, self._wrong(payloads[row].as_py()))
         if len(good):
             yield Piece(good, without(payloads, good, prefix), keys_of(keys[good]))

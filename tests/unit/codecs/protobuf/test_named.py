@@ -7,6 +7,7 @@ import uuid
 import zlib
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
 import pytest
 
 from tests.unit.codecs.enveloped.test_decoder import Several, said
@@ -249,6 +250,19 @@ def test_options_reach_the_message() -> None:
     found, slow = both(of, [glued(1, b"\0", b"\x08\x01")])
 
     assert (found.batch.to_pylist(), slow) == ([{"e": 1}], 0)
+
+
+@pytest.mark.parametrize(("kind", "option"), [("glue", "glue.schema"), ("apicurio", "apicurio.artifact")])
+def test_a_pattern_of_topics_needs_the_schema(kind: str, option: str) -> None:
+    """Declared columns are not enough for Protobuf, whose fields go by number; the message names the right option."""
+    declared = pa.schema([("a", pa.int64())])
+    of = CodecBench(f"protobuf-{kind}", declared, {"apicurio.url": "http://h"}, known(kind), topic=None)
+    with pytest.raises(UserError, match=f"option '{option}' is missing"):
+        _ = of.schema
+    of.options = {"apicurio.url": "http://h", option: "orders", "protobuf.message": "Order"}
+    payload = glued(1, b"\1", b"\x08\x05") if kind == "glue" else framed(1, ref(b"Order") + b"\x08\x05")
+
+    assert of.decode([payload]).batch.to_pylist() == [{"a": 5}]
 
 
 @pytest.mark.parametrize("kind", ["glue", "apicurio"])
