@@ -165,8 +165,10 @@ def enveloped(format_name: str) -> Callable[[Path], CodecBench]:
     def bench(_folder: Path) -> CodecBench:
         inner, _, kind = format_name.partition("-")
         number: int | str = str(uuid.UUID(int=7 << 64 | 1)) if kind == "glue" else 7
-        known = One(RegisteredSchema(number, inner.upper(), json.dumps(ORDER if inner == "avro" else JSON_SCHEMA)))
-        return CodecBench(format_name, options={"apicurio.url": "http://localhost:1"}, registry=known, rows=ROWS)
+        text = {"avro": json.dumps(ORDER), "json": json.dumps(JSON_SCHEMA), "protobuf": ORDER_PROTO}[inner]
+        known = One(RegisteredSchema(number, inner.upper(), text))
+        options = {"apicurio.url": "http://localhost:1", "protobuf.message": "Order"}
+        return CodecBench(format_name, options=options, registry=known, rows=PROTO_ROWS if inner == "protobuf" else ROWS)
 
     return bench
 
@@ -176,7 +178,7 @@ BENCHES: dict[str, Callable[[Path], CodecBench]] = {
     "avro-single-object": avro_single_object_bench,
     "protobuf": protobuf_bench, "protobuf-confluent": protobuf_confluent_bench,
     "json-confluent": json_confluent_bench,
-    **{name: enveloped(name) for name in ("avro-glue", "json-glue", "avro-apicurio", "json-apicurio")},
+    **{name: enveloped(name) for name in (f"{inner}-{kind}" for inner in ("avro", "json", "protobuf") for kind in ("glue", "apicurio"))},
 }
 
 

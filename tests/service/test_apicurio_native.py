@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import httpx
 import pytest
 
+from thalweg.codecs.enveloped import fast
 from thalweg.errors import SchemaUnknown
 from thalweg.ports.http_options import read_registry_options
 from thalweg.ports.schemas import RegisteredSchema
@@ -16,7 +17,7 @@ from thalweg.registries.apicurio.client import ApicurioRegistry
 from thalweg.registries.apicurio.options import ApicurioOptions
 from thalweg.registries.confluent.client import ConfluentRegistry
 from thalweg.registries.confluent.options import read_options
-from thalweg.testing.codecs import CodecBench
+from thalweg.testing.codecs import CodecBench, decode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -27,6 +28,8 @@ ADDRESS = {"type": "record", "name": "Address", "fields": [{"name": "city", "typ
 ROOT = {"type": "record", "name": "Root", "fields": [{"name": "from", "type": "Address"}, {"name": "to", "type": "Address"}]}
 PART = {"type": "object", "properties": {"city": {"type": "string"}}}
 WHOLE = {"type": "object", "properties": {"id": {"type": "integer"}, "home": {"oneOf": [{"type": "null"}, {"$ref": "address.json"}]}}}
+CITY = 'syntax = "proto3"; package geo; message City { string name = 1; }'
+PLACE = 'syntax = "proto3"; package geo; import "city.proto"; message Place { int64 id = 1; City city = 2; }'
 
 
 class Native:
@@ -40,7 +43,8 @@ class Native:
         """A new artifact's first version, with its numbers; references are ``(name, artifact)``."""
         named = artifact or f"a-{uuid.uuid4().hex[:8]}"
         listed = [{"name": name, "groupId": "default", "artifactId": other, "version": "1"} for name, other in references]
-        content = {"content": json.dumps(schema), "contentType": "application/json", "references": listed}
+        text, media = (schema, "application/x-protobuf") if isinstance(schema, str) else (json.dumps(schema), "application/json")
+        content = {"content": text, "contentType": media, "references": listed}
         body = {"artifactId": named, "artifactType": kind, "firstVersion": {"content": content}}
         made = httpx.post(f"{self.base}/apis/registry/v3/groups/default/artifacts", json=body, trust_env=False)
         assert made.status_code == httpx.codes.OK, made.text
@@ -102,6 +106,30 @@ def test_json_schema_with_references(native: Native, client: Callable[..., Apicu
     payload = b"\0" + int(root["contentId"]).to_bytes(4, "big") + b'{"id":7,"home":{"city":"Oslo"}}'
 
     assert bench.decode([payload]).batch.to_pylist() == [{"id": 7, "home": {"city": "Oslo"}}]
+
+
+@pytest.mark.parametrize("version", ["v2", "v3"])
+@pytest.mark.parametrize("number", ["globalId", "contentId"])
+def test_protobuf_with_references(native: Native, client: Callable[..., ApicurioRegistry], version: str, number: str) -> None:
+    """Both framings of Protobuf, versions 2 and 3 of the serialisers, with an import that the registry resolves (REG-04, RG-04, RG-07)."""
+    topic = f"places-{uuid.uuid4().hex[:8]}"
+    part = native.create("PROTOBUF", CITY)
+    root = native.create("PROTOBUF", PLACE, (("city.proto", part["artifactId"]),), f"{topic}-value")
+    options = {"apicurio.url": native.base, "apicurio.id": number}
+    bench = CodecBench("protobuf-apicurio", options=options, registry=client(version, id=number.lower()), topic=topic)
+    data, value = b"\x08\x07\x12\x06\x0a\x04Oslo", int(root[number])
+    ref, ids = b"\x07\x0a\x05Place", [(f"apicurio.value.{number}", value.to_bytes(8, "big"))]
+    typed = [*ids, ("apicurio.value.msgType", b"geo.Places$Place"), ("apicurio.protobuf.type", b"Place")]
+    payloads = [b"\0" + value.to_bytes(4, "big") + ref + data, data, ref + data, ref + data, b"\0" + value.to_bytes(4, "big") + b"\x06\x0a\x04City"]
+    headers = [[], typed, typed, ids, []]
+    found = bench.decode(payloads, headers)
+    quick = fast.make(bench.request, bench.registry, bench.decoder())
+
+    assert found.batch.to_pylist() == [{"id": 7, "city": {"name": "Oslo"}}] * 4
+    assert found.bad.codes == ["decode.type"]
+    assert "wrote message geo.City, the table reads geo.Place" in found.bad.messages[0]
+    assert quick is not None
+    assert decode(quick, payloads, headers).batch.equals(found.batch)
 
 
 def test_framed_json_through_the_confluent_api(apicurio: str) -> None:

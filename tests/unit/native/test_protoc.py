@@ -17,6 +17,12 @@ def test_faults_name_file_and_line() -> None:
     assert "tmp" not in str(e.value)
 
 
+def test_faults_are_the_same_at_any_time() -> None:
+    """The compiler's own log, with the time of day, is no part of what it says of a fault."""
+    with pytest.raises(ProtoError, match=r"^a.proto:1:1: "):
+        compile_protos({"a.proto": "no schema"}, ["a.proto"])
+
+
 def test_imports() -> None:
     """Every import that counts, and none in comments."""
     text = 'syntax = "proto3"; import "a.proto";\nimport public "b/c.proto";\n// import "no.proto";\n/* import "no.proto"; */\nimport weak \'d.proto\';'

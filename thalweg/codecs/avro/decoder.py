@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from thalweg.arrow.rows import FRAMING, LIMIT, MALFORMED, RESERVED, SCHEMA_UNKNOWN, TYPE, BadValue, RowCollector
-from thalweg.codecs.avro.framing import CONFLUENT, Framing, from_header, header_name, header_values, looks_like
+from thalweg.arrow.schema_header import header_name, header_values
+from thalweg.codecs.avro.framing import CONFLUENT, Framing, from_header, looks_like
 from thalweg.codecs.avro.match import Incompatible
 from thalweg.codecs.avro.resolve import Resolver
 from thalweg.codecs.avro.schema import Node, SchemaError, parse_registered

@@ -10,11 +10,11 @@ import pyarrow as pa
 
 from thalweg.arrow.batch import BadRows, Decoded
 from thalweg.arrow.rows import BadValue
-from thalweg.arrow.schema_header import header_groups
+from thalweg.arrow.schema_header import header_groups, header_name, header_values
 from thalweg.arrow.splice import kept, pruned, spliced, taken
 from thalweg.codecs.avro import kernel_split
 from thalweg.codecs.avro.decoder import AvroDecoder
-from thalweg.codecs.avro.framing import from_header, header_name, header_values
+from thalweg.codecs.avro.framing import from_header
 from thalweg.codecs.avro.kernel_decoder import Unsupported, compile_decoder
 from thalweg.codecs.avro.match import Incompatible
 from thalweg.codecs.avro.schema import SchemaError, parse, parse_registered

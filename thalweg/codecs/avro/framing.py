@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
-import pyarrow.compute as pc
 
 from thalweg.arrow.rows import FRAMING, BadValue
 
@@ -38,25 +37,6 @@ class Framing:
     """Schemas, each with the rows of a batch that name it; a row that names none is left out."""
     headers: bool = True
     """Whether a record's header may name the schema instead."""
-
-
-def header_name(*, is_key: bool) -> str:
-    """The header that carries a schema's id or GUID."""
-    return "__key_schema_id" if is_key else "__value_schema_id"
-
-
-def header_values(headers: pa.ListArray | None, name: str) -> list[bytes | None] | None:
-    """For each record its last header ``name`` (b"" where its value is NULL); None where no record has one."""
-    if headers is None or not pc.any(pc.equal(headers.flatten().field(0), name)).as_py():
-        return None
-    out: list[bytes | None] = []
-    for found in headers.to_pylist():
-        last = None
-        for header in found or ():
-            if header["key"] == name:
-                last = header["value"] or b""
-        out.append(last)
-    return out
 
 
 def from_header(value: bytes, name: str) -> int | str:

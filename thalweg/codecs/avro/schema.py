@@ -21,6 +21,15 @@ class SchemaError(Exception):
     """A schema that is no Avro schema, or that no finite datum fits."""
 
 
+class _DefinedTwiceError(SchemaError):
+    """A name that has a type already."""
+
+    def __init__(self, name: str) -> None:
+        """``name`` is the type's, in full."""
+        super().__init__(f"type '{bounded(name)}' is defined twice")
+        self.name = name
+
+
 @dataclass(frozen=True, slots=True)
 class Logical:
     """What a value means beyond its encoding."""
@@ -79,9 +88,7 @@ def parse(text: str) -> Node:
 
 def parse_registered(schema: RegisteredSchema) -> Node:
     """The root of a registered schema, after everything that it refers to; a type that is shared is defined once."""
-    names: dict[str, Node] = {}
-    _parse_references(schema, names, {})
-    return _parse_text(schema.text, names)
+    return _References().parse(schema)
 
 
 def min_size(node: Node, known: dict[int, int] | None = None) -> int:
@@ -99,17 +106,40 @@ def min_size(node: Node, known: dict[int, int] | None = None) -> int:
     return {"null": 0, "float": 4, "double": 8}.get(node.kind, 1)
 
 
-def _parse_references(schema: RegisteredSchema, names: dict[str, Node], seen: dict[str, tuple[int | str, str]]) -> None:
-    """Parse what a schema refers to, bottom first; one reference name may stand for one text only."""
-    for name, found in schema.references:
-        if name in seen:
-            other, text = seen[name]
-            if text != found.text:
-                raise SchemaError(f"reference '{name}' means schema {other} in one place and schema {found.id} in another")
-            continue
-        seen[name] = (found.id, found.text)
-        _parse_references(found, names, seen)
-        _parse_text(found.text, names)
+class _References:
+    """Parses a schema after what it refers to, bottom first; one name may stand for one text only, and one text may have several names."""
+
+    def __init__(self) -> None:
+        """Nothing read yet."""
+        self._names: dict[str, Node] = {}
+        self._homes: dict[str, int | str] = {}
+        """The schema that defines each type."""
+        self._seen: dict[str, RegisteredSchema] = {}
+        self._texts: set[str] = set()
+
+    def parse(self, schema: RegisteredSchema) -> Node:
+        """The root of a schema."""
+        self._refer(schema)
+        try:
+            root = _parse_text(schema.text, self._names)
+        except _DefinedTwiceError as e:
+            home = self._homes.get(e.name)
+            if home is None:
+                raise
+            raise SchemaError(f"type '{bounded(e.name)}' is defined by schema {home} and again by schema {schema.id}") from None
+        for name in self._names:
+            self._homes.setdefault(name, schema.id)
+        return root
+
+    def _refer(self, schema: RegisteredSchema) -> None:
+        """Parse the references of a schema that have not been met."""
+        for name, found in schema.references:
+            known = self._seen.setdefault(name, found)
+            if known.text != found.text:
+                raise SchemaError(f"reference '{bounded(name)}' means schema {known.id} in one place and schema {found.id} in another")
+            if found.text not in self._texts:
+                self._texts.add(found.text)
+                self.parse(found)
 
 
 def _parse_text(text: str, names: dict[str, Node]) -> Node:
@@ -198,7 +228,7 @@ class _Parser:
         """A record, enum or fixed, known by its name from here on."""
         name = _full(_text(spec, "name", kind), spec.get("namespace", namespace))
         if name in self._names:
-            raise SchemaError(f"type '{bounded(name)}' is defined twice")
+            raise _DefinedTwiceError(name)
         inside = name.rpartition(".")[0]
         node = Node(kind, name, tuple(_full(a, inside) for a in _texts(spec.get("aliases", []), f"aliases of '{name}'")))
         self._names[name] = node

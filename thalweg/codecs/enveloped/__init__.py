@@ -1,4 +1,4 @@
-"""``'avro-glue'``, ``'json-glue'``, ``'avro-apicurio'``, ``'json-apicurio'``: envelopes of other registries around data that the inner codec reads.
+"""``'avro-glue'``, ``'json-apicurio'`` and their like: envelopes of other registries around data that the inner codec reads.
 
 The envelope is taken off here and the schema's id handed on as a record header, which is how the inner codec learns it anyway.
 """
@@ -101,13 +101,16 @@ def _inner(request: DecodeRequest) -> tuple[CodecPlugin, DecodeRequest]:
         raise UserError(message, hint="for example 'apicurio.url' 'http://localhost:8080/apis/registry/v3'")
     name = request.format.partition("-")[0]
     subject = options.schema if kind == "glue" else options.artifact
-    if subject is None and request.topic is None and not (request.declared is not None and len(request.declared)):
+    enough = name != "protobuf" and request.declared is not None and len(request.declared) > 0
+    if subject is None and request.topic is None and not enough:
         message = f"option '{_SUBJECT[kind]}' is missing: format '{request.format}' needs it where the topic is a pattern"
-        raise UserError(message, hint="name the schema that gives the columns, or declare the columns")
+        raise UserError(message, hint="name the schema that gives the columns" + (", or declare the columns" if name != "protobuf" else ""))
     if subject is None and request.topic is not None:
         subject = request.topic if kind == "glue" else f"{request.topic}-{'key' if request.is_key else 'value'}"
     given = {f"{name}-confluent.url": options.url or "https://glue", f"{name}-confluent.subject": subject}
     given |= {"avro.union": options.union, "decode.max_depth": options.max_depth, "decode.max_bytes": options.max_bytes}
+    given |= {"protobuf.message": options.message, "protobuf.enum": options.enum}
+    given |= {"protobuf.timestamp": options.timestamp, "protobuf.defaults": options.defaults}
     plugin: CodecPlugin = plugins.load("codecs", name)
     found, errors = read(plugin.options, {key: str(value) for key, value in given.items() if value is not None})
     if errors:
@@ -131,7 +134,10 @@ def _decoder(request: DecodeRequest, registry: SchemaRegistry | None) -> Decoder
     plugin, inner = _inner(request)
     asked = _asked(request, registry)
     options: Any = request.options
-    envelope: Envelope = GlueEnvelope() if _kind(request) == "glue" else ApicurioEnvelope(options.id, options.id_bytes, is_key=request.is_key)
+    typed = request.format.startswith("protobuf")
+    envelope: Envelope = (
+        GlueEnvelope() if _kind(request) == "glue" else ApicurioEnvelope(options.id, options.id_bytes, is_key=request.is_key, typed=typed)
+    )
     return Enveloped(plugin.decoder(inner, asked), envelope, inner, asked, plugin.fast)
 
 
@@ -149,7 +155,7 @@ def _encode_row(request: DecodeRequest, registry: SchemaRegistry | None) -> Call
 
 
 PLUGIN = CodecPlugin(
-    formats=("avro-glue", "json-glue", "avro-apicurio", "json-apicurio"),
+    formats=("avro-glue", "json-glue", "protobuf-glue", "avro-apicurio", "json-apicurio", "protobuf-apicurio"),
     options=EnvelopedOptions,
     registry=_registry,
     resolve=_resolve,

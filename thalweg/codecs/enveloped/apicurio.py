@@ -5,17 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from thalweg.arrow.fronts import front, without
 from thalweg.arrow.rows import FRAMING
 from thalweg.arrow.schema_header import header_rows
-from thalweg.codecs.enveloped.decoder import Piece
+from thalweg.codecs.enveloped.decoder import Piece, keys_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     import numpy.typing as npt
-    import pyarrow as pa
 
     from thalweg.arrow.batch import BadRows
 
@@ -27,12 +28,13 @@ _JSON: Final = b"JSON"
 class ApicurioEnvelope:
     """Opens payloads of Apicurio's serialisers."""
 
-    def __init__(self, number: str, width: int, *, is_key: bool) -> None:
-        """``number`` is ``contentid`` or ``globalid``, ``width`` its bytes behind the magic byte."""
+    def __init__(self, number: str, width: int, *, is_key: bool, typed: bool = False) -> None:
+        """``number`` is ``contentid`` or ``globalid``, ``width`` its bytes behind the magic byte; ``typed``: a header may name the message."""
         self._width = width
         self._number = _NUMBERS[number]
         self._other = next(n for n in _NUMBERS.values() if n != self._number)
         self._before = f"apicurio.{'key' if is_key else 'value'}."
+        self._type = ("apicurio.protobuf.type.key" if is_key else "apicurio.protobuf.type") if typed else None
 
     def open(self, payloads: pa.BinaryArray, headers: pa.ListArray | None, bad: BadRows) -> Iterator[Piece]:
         """Payloads whose headers name a schema as they are, then those with a prefix."""
@@ -58,8 +60,19 @@ class ApicurioEnvelope:
             self._refuse(left, f"header '{self._before}{self._other}' names a {self._other}, but 'apicurio.id' is '{self._number}'", bad)
         own = np.flatnonzero(headed)
         if len(own):
-            yield Piece(own, without(payloads, own, 0), keys[own])
+            yield Piece(own, without(payloads, own, 0), self._with_types(keys_of(keys[own]), own, headers))
         yield from self._prefixed(payloads, np.flatnonzero(~seen), keys, bad)
+
+    def _with_types(self, keys: pa.BinaryArray, rows: npt.NDArray[np.intp], headers: pa.ListArray | None) -> pa.BinaryArray:
+        """Numbers and the types that headers name, in one value each."""
+        found = header_rows(headers, self._type) if self._type is not None else []
+        if not found or headers is None:
+            return keys
+        which = np.zeros(len(headers), np.int64)
+        for place, (_, named) in enumerate(found, 1):
+            which[named] = place
+        types = pa.array([b"", *(value for value, _ in found)], pa.binary()).take(pa.array(which[rows]))
+        return pc.binary_join_element_wise(keys, types, b"")
 
     def _prefixed(self, payloads: pa.BinaryArray, rows: npt.NDArray[np.intp], keys: npt.NDArray[np.uint8], bad: BadRows) -> Iterator[Piece]:
         """Payloads behind magic byte and number."""
@@ -69,10 +82,10 @@ class ApicurioEnvelope:
         right = ~begin[:, : prefix - 4].any(axis=1)
         good = long[right]
         keys[good, 1:] = begin[right, prefix - 4 :]
-        for row in np.setdiff1d(rows, good).tolist():
+        for row in np.setdiff1d(rows, good, assume_unique=True).tolist():
             bad.add(row, FRAMING, self._wrong(payloads[row].as_py()))
         if len(good):
-            yield Piece(good, without(payloads, good, prefix), keys[good])
+            yield Piece(good, without(payloads, good, prefix), keys_of(keys[good]))
 
     def _wrong(self, payload: bytes) -> str:
         """What is wrong with a prefix."""

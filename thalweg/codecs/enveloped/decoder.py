@@ -31,8 +31,15 @@ class Piece:
     """Which ones, ascending."""
     payloads: pa.BinaryArray
     """What was inside: binary[len(rows)]."""
-    keys: npt.NDArray[np.uint8]
-    """Of each the value of Confluent's header, uint8[len(rows), width]: 00 and an id of four bytes, or 01 and a GUID."""
+    keys: pa.BinaryArray
+    """Of each the value of Confluent's header: 00 and an id of four bytes, or 01 and a GUID; a message's name may follow."""
+
+
+def keys_of(keys: npt.NDArray[np.uint8]) -> pa.BinaryArray:
+    """Values of one width, uint8[n, width]."""
+    rows, width = keys.shape
+    offsets = pa.py_buffer((np.arange(rows + 1) * width).astype(np.int32))
+    return pa.Array.from_buffers(pa.binary(), rows, [None, offsets, pa.py_buffer(np.ascontiguousarray(keys))])
 
 
 class Envelope(Protocol):
@@ -88,11 +95,9 @@ class Enveloped(Decoder):
         nothing = pa.RecordBatch.from_pylist([], schema=self.schema)
         return spliced(self.schema, [*parts, (Decoded(nothing, pa.array([], pa.int32()), bad), None)])
 
-    def _named(self, keys: npt.NDArray[np.uint8]) -> pa.ListArray:
+    def _named(self, keys: pa.BinaryArray) -> pa.ListArray:
         """One header a row: list[n]."""
-        rows, width = keys.shape
-        offsets = pa.py_buffer((np.arange(rows + 1) * width).astype(np.int32))
-        values = pa.Array.from_buffers(pa.binary(), rows, [None, offsets, pa.py_buffer(np.ascontiguousarray(keys))])
+        rows = len(keys)
         names = pa.repeat(pa.scalar(self._header, pa.string()), rows)
-        pairs = pa.StructArray.from_arrays([names, values], fields=list(HEADERS.value_type))
+        pairs = pa.StructArray.from_arrays([names, keys], fields=list(HEADERS.value_type))
         return pa.ListArray.from_arrays(pa.array(np.arange(rows + 1, dtype=np.int32)), pairs).cast(HEADERS)

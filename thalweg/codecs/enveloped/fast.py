@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from thalweg.ports.codec import Decoder, DecodeRequest
     from thalweg.ports.schemas import SchemaRegistry
 
-_INNER: Final = ("avro", "json")
+_INNER: Final = ("avro", "json", "protobuf")
 
 
 def warm_up() -> None:

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from thalweg.arrow.fronts import front, without
 from thalweg.arrow.rows import FRAMING, LIMIT
-from thalweg.codecs.enveloped.decoder import Piece
+from thalweg.codecs.enveloped.decoder import Piece, keys_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -47,7 +47,7 @@ class GlueEnvelope:
         keys = np.full((len(payloads), 17), _GUID, np.uint8)
         keys[rows[good], 1:] = places.bytes_at(rows[good], 2, 16)
         if len(plain):
-            yield Piece(plain, without(payloads, plain, PREFIX_BYTES), keys[plain])
+            yield Piece(plain, without(payloads, plain, PREFIX_BYTES), keys_of(keys[plain]))
         yield from _inflated(payloads, rows[good][zipped], keys, bad)
 
 
@@ -74,7 +74,7 @@ def _inflated(payloads: pa.BinaryArray, rows: npt.NDArray[np.intp], keys: npt.ND
 def _piece(rows: list[int], found: list[bytes], keys: npt.NDArray[np.uint8]) -> Piece:
     """A piece of inflated payloads."""
     places = np.array(rows, np.intp)
-    return Piece(places, pa.array(found, pa.binary()), keys[places])
+    return Piece(places, pa.array(found, pa.binary()), keys_of(keys[places]))
 
 
 def _inflate(data: bytes) -> bytes | tuple[str, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from thalweg.model.options import at_least, duration, integer, one_of, option, size
+from thalweg.model.options import at_least, boolean, duration, integer, one_of, option, size
 
 
 def _width(value: str) -> int:
@@ -46,5 +46,11 @@ class EnvelopedOptions:
     key_file: str | None = option("apicurio.ssl.key.location", default=None, doc="the key of the client's certificate, a PEM file")
     timeout_ns: int = option("apicurio.timeout", at_least(1, duration), default=10_000_000_000, doc="longest wait for one answer")
     union: str | None = option("avro.union", one_of("dense", "struct"), default=None, doc="as in format `avro-confluent`")
-    max_depth: int | None = option("decode.max_depth", at_least(1), default=None, doc="as in the formats `avro-confluent` and `json-confluent`")
+    message: str | None = option("protobuf.message", default=None, doc="as in format `protobuf-confluent`")
+    enum: str | None = option("protobuf.enum", one_of("string", "number"), default=None, doc="as in format `protobuf-confluent`")
+    timestamp: str | None = option("protobuf.timestamp", one_of("us", "ns"), default=None, doc="as in format `protobuf-confluent`")
+    defaults: bool | None = option("protobuf.defaults", boolean, default=None, doc="as in format `protobuf-confluent`")
+    max_depth: int | None = option(
+        "decode.max_depth", at_least(1), default=None, doc="as in the formats `avro-confluent`, `json-confluent` and `protobuf-confluent`"
+    )
     max_bytes: int | None = option("decode.max_bytes", at_least(1, size), default=None, doc="as in format `json-confluent`")

@@ -63,7 +63,7 @@ class Frames:
         long = rows[places.longer(PREFIX_BYTES)[rows]]
         begin = places.bytes_at(long, 0, PREFIX_BYTES)
         framed = begin[:, 0] == 0
-        for row in np.setdiff1d(rows, long[framed]).tolist():
+        for row in np.setdiff1d(rows, long[framed], assume_unique=True).tolist():
             _refuse(np.array([row]), _unframed(payloads[row].as_py()), bad)
         good, ids = long[framed], begin[framed, 1:].copy().view(">u4").ravel()
         admitted = np.ones(len(good), bool)

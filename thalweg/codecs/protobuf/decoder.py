@@ -21,8 +21,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     import pyarrow as pa
+    from google.protobuf.descriptor import Descriptor
 
     from thalweg.arrow.batch import Decoded
+    from thalweg.codecs.protobuf.framing import Place
+    from thalweg.codecs.protobuf.named import Naming
     from thalweg.codecs.protobuf.table import Table
     from thalweg.ports.schemas import SchemaRegistry
 
@@ -33,9 +36,9 @@ _MOST_KNOWN: Final = 10_000
 class ProtobufDecoder(Decoder):
     """Reads payloads by the table's message; of framed ones it checks that their schema wrote that message."""
 
-    def __init__(self, table: Table, registry: SchemaRegistry | None, *, is_key: bool = False) -> None:
-        """``registry`` None: the payloads have no framing."""
-        self.table = table
+    def __init__(self, table: Table, registry: SchemaRegistry | None, *, is_key: bool = False, naming: Naming | None = None) -> None:
+        """``registry`` None: the payloads have no framing; ``naming`` None: it is Confluent's."""
+        self.table, self.naming = table, naming
         self._header = header_name(is_key=is_key)
         self._writers = None if registry is None else Writers(table, registry)
         self._parser = Parser(table.form, table.max_items)
@@ -92,6 +95,10 @@ class ProtobufDecoder(Decoder):
         """Where the message begins, once its schema is known to be readable."""
         if self._writers is None:
             return 0
+        if header is not None and self.naming is not None:
+            named, start = self.naming.read(payload, header)
+            self._writers.admit(named)
+            return start
         if header is not None:
             self._writers.admit(from_header(header, self._header))
             return 0
@@ -120,12 +127,12 @@ class Writers:
         if named not in self._known:
             if len(self._known) >= _MOST_KNOWN:
                 self._known.clear()
-            schema_id, indexes = named
+            schema_id, place = named
             if schema_id in self._unknown:
                 found: BadValue | None = self._unknown[schema_id]
             else:
                 try:
-                    found = self._known[named] = self._fault(schema_id, indexes)
+                    found = self._known[named] = self._fault(schema_id, place)
                 except SchemaUnknown as e:
                     found = self._unknown[schema_id] = BadValue(SCHEMA_UNKNOWN, e.message)
         else:
@@ -133,15 +140,24 @@ class Writers:
         if found is not None:
             raise BadValue(found.code, found.message)
 
-    def _fault(self, schema_id: int | str, indexes: tuple[int, ...]) -> BadValue | None:
+    def same_message(self, schema_id: int | str) -> Descriptor | None:
+        """The message of a schema that is called as the table's; None where there is none, or no such schema."""
+        if schema_id in self._unknown:
+            return None
+        try:
+            messages = self._messages(schema_id)
+        except SchemaUnknown as e:
+            self._unknown[schema_id] = BadValue(SCHEMA_UNKNOWN, e.message)
+            return None
+        return None if isinstance(messages, BadValue) else messages.messages.get(self._table.form.name)
+
+    def _fault(self, schema_id: int | str, place: Place) -> BadValue | None:
         """Why payloads of one message of one schema cannot be read."""
-        if schema_id not in self._schemas:
-            self._schemas[schema_id] = self._messages(schema_id)
-        messages = self._schemas[schema_id]
+        messages = self._messages(schema_id)
         if isinstance(messages, BadValue):
             return messages
         try:
-            message = messages.at(indexes)
+            message = messages.at(place)
             form = Forms().of(message)
         except DescriptorError as e:
             return BadValue(FRAMING, f"schema {schema_id}: {e}")
@@ -155,6 +171,12 @@ class Writers:
         return None
 
     def _messages(self, schema_id: int | str) -> MessageSet | BadValue:
+        """The messages of a schema, read once."""
+        if schema_id not in self._schemas:
+            self._schemas[schema_id] = self._read(schema_id)
+        return self._schemas[schema_id]
+
+    def _read(self, schema_id: int | str) -> MessageSet | BadValue:
         """The messages of a schema."""
         registered = self._registry.by_id(schema_id)
         if registered.kind != "PROTOBUF":

@@ -22,6 +22,7 @@ from google.protobuf import (
 from google.protobuf.message import DecodeError
 
 from thalweg.arrow.rows import bounded, shown_path
+from thalweg.codecs.protobuf.map_entries import marked, restored
 from thalweg.native.protoc import ProtoError, compile_protos, imports, is_bundled, set_of_text
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from google.protobuf.descriptor import Descriptor
     from google.protobuf.descriptor_pb2 import FileDescriptorProto
 
+    from thalweg.codecs.protobuf.framing import Place
     from thalweg.ports.schemas import RegisteredSchema
 
 _WELL_KNOWN: Final = (
@@ -70,8 +72,26 @@ class MessageSet:
         known = _listed(list(self.messages))
         raise DescriptorError(f"there {'are several messages' if found else 'is no message'} '{bounded(name)}'; known are {known}")
 
-    def at(self, indexes: Sequence[int]) -> Descriptor:
-        """The message at a path of indexes, as framing names it. Raises DescriptorError."""
+    def at(self, place: Place) -> Descriptor:
+        """The message that framing names. Raises DescriptorError."""
+        if isinstance(place, int):
+            return self._numbered(place)
+        return self._called(place) if isinstance(place, str) else self._indexed(place)
+
+    def _numbered(self, number: int) -> Descriptor:
+        """As AWS Glue counts them."""
+        ordered = glue_order(self.roots)
+        if number >= len(ordered):
+            raise DescriptorError(f"the schema has no message with index {number} of its {len(ordered)} messages")
+        return ordered[number]
+
+    def _called(self, name: str) -> Descriptor:
+        """As Apicurio names them: a short name means a message at the top of the file before any inside another."""
+        top = next((m for m in self.roots if m.name == name), None)
+        return self.find(name) if top is None else top
+
+    def _indexed(self, indexes: Sequence[int]) -> Descriptor:
+        """As Confluent names them: a path of indexes."""
         level: Sequence[Descriptor] = self.roots
         found = None
         for index in indexes:
@@ -82,6 +102,14 @@ class MessageSet:
         if found is None:
             raise DescriptorError("an empty path of indexes names no message")
         return found
+
+
+def glue_order(roots: Sequence[Descriptor]) -> list[Descriptor]:
+    """All messages of a file as AWS Glue numbers them: by full name, with those inside others and the entries of maps."""
+    found = list(roots)
+    for message in found:
+        found += message.nested_types
+    return sorted(found, key=lambda m: m.full_name)
 
 
 def indexes_of(message: Descriptor) -> list[int]:
@@ -101,7 +129,8 @@ def messages_of(schema: RegisteredSchema) -> MessageSet:
         if data is not None:
             return messages_of_set(data)
         texts, root = _texts(schema)
-        return messages_of_set(compile_protos(texts, [root]), root)
+        compiled = compile_protos({name: marked(text) for name, text in texts.items()}, [root])
+        return messages_of_set(restored(compiled), root)
     except ProtoError as e:
         raise DescriptorError(str(e)) from None
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from google.protobuf import json_format, message_factory
 
 from thalweg.arrow.temporal import UNITS
-from thalweg.codecs.protobuf.descriptors import DescriptorError, indexes_of, messages_of
-from thalweg.codecs.protobuf.framing import write_indexes
+from thalweg.codecs.protobuf.descriptors import DescriptorError, messages_of
+from thalweg.codecs.protobuf.named import before_message
 from thalweg.codecs.protobuf.oracle import NANOS
 from thalweg.codecs.protobuf.table import message_of, registered, subject_of, table_of_message
 from thalweg.errors import UserError
@@ -40,7 +40,7 @@ def row_encoder(request: DecodeRequest, registry: SchemaRegistry | None) -> Call
         subject = subject_of(request)
         assert subject is not None
         schema_id = found.id if isinstance(found.id, int) else registry.register(subject, found)
-        prefix = b"\0" + schema_id.to_bytes(4, "big") + write_indexes(indexes_of(message))
+        prefix = b"\0" + schema_id.to_bytes(4, "big") + before_message(request.format, message)
     make = message_factory.GetMessageClass(message)
 
     def encode(row: dict[str, Any]) -> bytes:

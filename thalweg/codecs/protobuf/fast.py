@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import pyarrow as pa
@@ -11,13 +11,14 @@ from google.protobuf.source_context_pb2 import SourceContext
 
 from thalweg.arrow.batch import BadRows, Decoded
 from thalweg.arrow.rows import BadValue
-from thalweg.arrow.schema_header import header_name, header_values
+from thalweg.arrow.schema_header import header_name, header_rows, header_values
 from thalweg.arrow.splice import kept, pruned, spliced, taken
 from thalweg.codecs.protobuf.decoder import ProtobufDecoder, Writers
 from thalweg.codecs.protobuf.descriptors import DescriptorError
 from thalweg.codecs.protobuf.framing import from_header, from_prefix
 from thalweg.codecs.protobuf.kernel_decoder import compile_decoder
-from thalweg.codecs.protobuf.kernel_framing import prefixes_of
+from thalweg.codecs.protobuf.kernel_framing import beginning, prefixes_of
+from thalweg.codecs.protobuf.named import MOST_NAME, schema_of
 from thalweg.codecs.protobuf.options import ProtobufOptions
 from thalweg.codecs.protobuf.table import table_of_message
 from thalweg.ports.codec import Decoder, DecodeRequest
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
     from thalweg.ports.schemas import SchemaRegistry
 
+_MOST_PREFIX: Final = MOST_NAME + 16
 _LEFT = -1
 """In place of where a message begins: the reference decoder reads this row."""
 
@@ -104,6 +106,8 @@ class FastProtobufDecoder(Decoder):
         if self._writers is None:
             return np.zeros(len(payloads), np.int32)
         self._writers.forget()
+        if self._reference.naming is not None:
+            return self._named_starts(payloads, headers)
         prefixes = prefixes_of(payloads)
         begins = np.array([*(self._start(prefix) for prefix in prefixes.found), _LEFT], np.int32)
         starts = begins[prefixes.which]
@@ -114,6 +118,32 @@ class FastProtobufDecoder(Decoder):
                 if value is not None:
                     starts[row] = known[value]
         return starts
+
+    def _named_starts(self, payloads: pa.BinaryArray, headers: pa.ListArray | None) -> npt.NDArray[np.int32]:
+        """The same where headers name schemas and payloads messages: of each schema one message is the table's, and it has one usual prefix."""
+        assert self._writers is not None
+        assert self._reference.naming is not None
+        starts = np.full(len(payloads), _LEFT, np.int32)
+        for value, rows in header_rows(headers, self._header):
+            message = self._writers.same_message(schema_of(value)[0])
+            if message is None:
+                continue
+            starts[rows] = self._named(b"", value)
+            prefix = self._reference.naming.prefix(value, message)
+            if len(prefix) <= _MOST_PREFIX:
+                starts[rows[beginning(payloads, rows, prefix)]] = self._named(prefix, value)
+        return starts
+
+    def _named(self, prefix: bytes, value: bytes) -> int:
+        """Where messages begin with this prefix and header."""
+        assert self._writers is not None
+        assert self._reference.naming is not None
+        try:
+            named, start = self._reference.naming.read(prefix, value)
+            self._writers.admit(named)
+        except BadValue:
+            return _LEFT
+        return start
 
     def _start(self, prefix: bytes) -> int:
         """Where messages with this prefix begin."""

@@ -156,9 +156,12 @@ class Forms:
         one = found.containing_oneof
         is_message = found.message_type is not None
         is_real = one is not None and not (len(one.fields) == 1 and one.name == f"_{found.name}")
+        is_map = is_message and found.message_type.GetOptions().map_entry
+        if is_map and not found.is_repeated:
+            raise DescriptorError(f"field {found.full_name} is an entry of a map, but not repeated")
         part = Part(
             index=index, number=found.number, name=name, type=found.type, repeated=found.is_repeated,
-            is_map=is_message and found.message_type.GetOptions().map_entry,
+            is_map=is_map,
             presence=found.has_presence and not found.is_repeated and not in_entry,
             required=found.is_required, oneof=tuple(places[f.full_name] for f in one.fields) if is_real else (),
             default=None if is_message or found.is_repeated else found.default_value,

@@ -18,8 +18,10 @@ _CONTINUED: Final = 0x80
 _LOW7: Final = 0x7F
 _NUMBER_BYTES: Final = 5
 
-Named = tuple[int | str, tuple[int, ...]]
-"""Id or GUID of a schema, and the path of indexes to a message in it."""
+Place = tuple[int, ...] | int | str
+"""A message in a schema: its path of indexes (Confluent), its number among all (AWS Glue), or its name (Apicurio)."""
+Named = tuple[int | str, Place]
+"""Id or GUID of a schema, and a message in it."""
 
 
 def from_header(value: bytes, name: str) -> Named:

@@ -56,6 +56,17 @@ def prefixes_of(payloads: pa.BinaryArray) -> Prefixes:
     return Prefixes(found, which)
 
 
+def beginning(payloads: pa.BinaryArray, rows: npt.NDArray[np.intp], prefix: bytes) -> npt.NDArray[np.bool_]:
+    """Which of some payloads begin with a prefix: bool[len(rows)]."""
+    src, offs, _ = payload_views(payloads)
+    at, end = offs[rows].astype(np.int64), offs[rows + 1].astype(np.int64)
+    same = end - at >= len(prefix)
+    long = np.flatnonzero(same)
+    for i, byte in enumerate(prefix):
+        same[long] &= src[at[long] + i] == byte
+    return np.asarray(same)
+
+
 def _first(payload: bytes) -> bytes | None:
     """The prefix of a payload; None where it is broken or longer than the window."""
     try:

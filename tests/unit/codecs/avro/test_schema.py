@@ -110,6 +110,25 @@ def test_references_that_disagree() -> None:
         parse_registered(registered(4, named("Root", "Order", "Invoice"), ("Order", order), ("Invoice", invoice)))
 
 
+def test_one_type_under_two_references() -> None:
+    """The same text under two names is read once; two versions of a type under two names are an error that names both (RG-07)."""
+    order = registered(2, named("Order", "Address"), ("Address", registered(1, named("Address", "string"))))
+
+    def invoice(schema_id: int, item: str) -> RegisteredSchema:
+        return registered(3, named("Invoice", "Address"), ("address.avsc", registered(schema_id, named("Address", item))))
+
+    def root(second: RegisteredSchema) -> RegisteredSchema:
+        return registered(4, named("Root", "Order", "Invoice"), ("Order", order), ("Invoice", second))
+
+    assert [f.node.name for f in parse_registered(root(invoice(1, "string"))).fields] == ["Order", "Invoice"]
+    with pytest.raises(SchemaError, match="type 'Address' is defined by schema 1 and again by schema 9"):
+        parse_registered(root(invoice(9, "int")))
+    with pytest.raises(SchemaError, match="type 'Order' is defined by schema 2 and again by schema 5"):
+        parse_registered(registered(5, named("Order", "int"), ("Order", order)))
+    with pytest.raises(SchemaError, match="type 'Twice' is defined twice"):
+        parse_registered(registered(6, named("Root", named("Twice"), named("Twice"))))
+
+
 def test_fewest_bytes() -> None:
     """What bounds the counts that a block may claim."""
     spec = named("R", "null", "int", "float", ["null", "double"], {"type": "fixed", "name": "F", "size": 3}, {"type": "array", "items": "R"})
