@@ -130,7 +130,7 @@ def test_files_that_are_no_schema(tmp_path: Path, name: str, content: bytes, rea
 
 def test_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A file that is not there is the user's error: exit code 2."""
-    assert registry.names("codecs") == ["avro", "json", "protobuf", "raw"]
+    assert registry.names("codecs") == ["avro", "enveloped", "json", "protobuf", "raw"]
     assert main(["describe-schema", str(tmp_path / "none.avsc")]) == 2
     assert "cannot be read" in capsys.readouterr().err
 
