@@ -83,7 +83,7 @@ class FastAvroDecoder(Decoder):
             left[rows[found.codes == 0]] = False
             self.slow += len(found.slow)
         rest = np.flatnonzero(left)
-        if len(rest) or not parts:
+        if len(rest):
             parts.append((pruned(self._reference.decode(*taken(payloads, headers, rest)), self._schema), rest))
         return parts[0][0] if len(parts) == 1 and parts[0][1] is None else spliced(self.schema, parts)
 
