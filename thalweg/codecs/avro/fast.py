@@ -78,7 +78,12 @@ class FastAvroDecoder(Decoder):
         parts: list[tuple[Decoded, npt.NDArray[np.intp] | None]] = []
         for program, rows, skip in self._groups(payloads, headers):
             whole = len(rows) == len(payloads)
-            found = program.decode(payloads if whole else payloads.take(pa.array(rows, pa.int64())), skip)
+            try:
+                found = program.decode(payloads if whole else payloads.take(pa.array(rows, pa.int64())), skip)
+            except MemoryError:
+                # One long payload makes room for as much in each of a thousand columns; the exact path needs no such room.
+                self.slow += len(rows)
+                continue
             parts.append((Decoded(found.batch, pa.array(found.rows, pa.int32()), BadRows()), None if whole else rows))
             left[rows[found.codes == 0]] = False
             self.slow += len(found.slow)
