@@ -17,6 +17,18 @@ def test_faults_name_file_and_line() -> None:
     assert "tmp" not in str(e.value)
 
 
+def test_the_same_fault_is_told_in_the_same_words() -> None:
+    """Dead letters of a schema that does not compile are equal whenever they are made: no clock and no process of the compiler's log (law 2)."""
+    said = []
+    for _ in range(2):
+        with pytest.raises(ProtoError) as e:
+            compile_protos({"a.proto": "nonsense{"}, ["a.proto"])
+        said.append(str(e.value))
+
+    assert said[0] == said[1]
+    assert said[0].startswith("a.proto:1:1: ")
+
+
 def test_imports() -> None:
     """Every import that counts, and none in comments."""
     text = 'syntax = "proto3"; import "a.proto";\nimport public "b/c.proto";\n// import "no.proto";\n/* import "no.proto"; */\nimport weak \'d.proto\';'
