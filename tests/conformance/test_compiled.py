@@ -8,13 +8,17 @@ import pytest
 
 from tests.conformance.test_codecs import BENCHES, FORMATS
 from thalweg import registry
+from thalweg.kernels.arena import Arena
 from thalweg.plan import formats
-from thalweg.testing.codecs import CodecBench, CodecSuite
+from thalweg.testing.codecs import CodecBench, CodecSuite, decode
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from thalweg.ports.codec import Decoder
+
+
+FAST = [f for f in FORMATS if formats.codec(f).fast]
 
 
 class Compiled(CodecBench):
@@ -28,12 +32,40 @@ class Compiled(CodecBench):
         return made
 
 
+def compiled(name: str, folder: Path) -> CodecBench:
+    """The bench of a format with its compiled decoder."""
+    plain = BENCHES[name](folder)
+    kind: type[CodecBench] = Compiled if type(plain) is CodecBench else type("CompiledInside", (type(plain), Compiled), {})
+    return kind(**vars(plain))
+
+
 class TestCompiled(CodecSuite):
     """The suite, over each of them."""
 
-    @pytest.fixture(params=[f for f in FORMATS if formats.codec(f).fast])
+    @pytest.fixture(params=FAST)
     def bench(self, request: pytest.FixtureRequest, tmp_path: Path) -> CodecBench:
         """One format."""
-        plain = BENCHES[request.param](tmp_path)
-        kind: type[CodecBench] = Compiled if type(plain) is CodecBench else type("CompiledInside", (type(plain), Compiled), {})
-        return kind(**vars(plain))
+        return compiled(request.param, tmp_path)
+
+
+@pytest.mark.parametrize("name", FAST)
+def test_without_memory_for_the_columns_the_exact_path_decodes(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each column gets room for the longest payload: a few megabytes beside a thousand columns may be more than the system gives."""
+    bench, plain = compiled(name, tmp_path), BENCHES[name](tmp_path)
+    payloads = [*bench.encoded(), b"\xff"]
+    decoder = bench.decoder()
+    with monkeypatch.context() as patch:
+        patch.setattr(Arena, "_lay_out", out_of_memory)
+        found = decode(decoder, payloads)
+    expected = plain.decode(payloads)
+
+    assert found.batch.equals(expected.batch)
+    assert found.rows.equals(expected.rows)
+    assert found.bad == expected.bad
+    assert sum(decoder.slow_rows.values()) >= len(payloads) - 1
+    assert decode(decoder, payloads).batch.to_pylist() == expected.batch.to_pylist()
+
+
+def out_of_memory(*_arguments: object) -> None:
+    """As NumPy says it."""
+    raise MemoryError("Unable to allocate 119. GiB")

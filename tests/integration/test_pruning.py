@@ -130,6 +130,18 @@ def test_targets_and_rules_read_columns_too(lab: Lab) -> None:
     assert both.sources[0].value.request.wanted is None
 
 
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("query", ["SELECT id FROM orders", "SELECT 1 AS one FROM orders", "SELECT id FROM orders WHERE amount > 1"])
+def test_a_first_batch_without_a_good_record(lab: Lab, query: str, *, compiled: bool) -> None:
+    """Where nothing decodes, columns that nobody reads have no rows either, and every record is a dead letter (law 2)."""
+    lab.fill(b"{", b"", {"note": 5})
+    sql = ORDERS.replace("CREATE EXTERNAL TABLE names (country STRING, note STRING) STORED AS CSV LOCATION 'names.csv' OPTIONS ('format.has_header' 'true');", "")
+    (lab.run_compiled if compiled else lab.run)(sql + f"COPY ({query}) TO 'memory://{{t}}-out' STORED AS MEMORY;")
+
+    assert lab.rows("out") == []
+    assert len(lab.rows("dlq")) == 3
+
+
 AVRO = {
     "type": "record", "name": "O", "fields": [
         {"name": "id", "type": "long"}, {"name": "note", "type": ["null", "string"]}, {"name": "u", "type": ["null", "int", "string"]},

@@ -21,9 +21,14 @@ def taken(payloads: pa.BinaryArray, headers: pa.ListArray | None, rows: npt.NDAr
     return payloads.take(wanted), None if headers is None else headers.take(wanted)
 
 
-def spliced(schema: pa.Schema, parts: Sequence[tuple[Decoded, npt.NDArray[np.intp] | None]]) -> Decoded:
-    """One result from several; with each goes the payload number of every payload that its decoder was given (None: all of them, in order)."""
+def spliced(schema: pa.Schema, parts: Sequence[tuple[Decoded, npt.NDArray[np.intp] | None]], refused: BadRows | None = None) -> Decoded:
+    """One result from several, or none; with each goes the payload number of every payload that its decoder was given (None: all, in order).
+
+    ``refused``: the payloads that no decoder was given.
+    """
     rows, batches, bad = [], [], BadRows()
+    if refused is not None:
+        bad.extend(refused)
     for found, numbers in parts:
         own = found.rows.to_numpy()
         rows.append(own if numbers is None else numbers[own])

@@ -6,7 +6,6 @@ import functools
 import hashlib
 import logging
 import os
-import pickle
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -17,6 +16,7 @@ import numpy as np
 from llvmlite import binding
 from numba.core import config as _numba_config
 from numba.core.caching import CompileResultCacheImpl, FunctionCache
+from numba.core.dispatcher import Dispatcher
 from numba.core.options import DefaultOptions
 
 if TYPE_CHECKING:
@@ -59,11 +59,29 @@ def apart(function: F) -> F:
 
 
 def cache_folder() -> Path:
-    """Where compiled kernels are kept: below ``THALWEG_CACHE``, else the user's cache folder, named by everything that shapes the code."""
+    """Where compiled kernels are kept: below ``THALWEG_CACHE``, else the user's cache folder, named by everything that shapes the code.
+
+    Raises OSError for a user without a home folder.
+    """
     base = os.environ.get("THALWEG_CACHE")
     if base is None:
-        base = str(Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "thalweg")
+        base = str(Path(os.environ.get("XDG_CACHE_HOME") or _home() / ".cache") / "thalweg")
     return Path(base) / "kernels" / _fingerprint(_settings())
+
+
+def unsaved() -> list[str]:
+    """The kernels of this process whose machine code could not be written into the cache."""
+    modules = [module for name, module in list(sys.modules.items()) if name.startswith("thalweg.")]
+    kernels: set[Any] = {f for module in modules for f in list(vars(module).values()) if isinstance(f, Dispatcher)}
+    return sorted(f.__name__ for f in kernels if getattr(f._cache, "lost", False))  # noqa: SLF001 - as in `kernel`
+
+
+def _home() -> Path:
+    """The user's home folder."""
+    try:
+        return Path.home()
+    except RuntimeError:
+        raise OSError("there is no home folder to keep compiled kernels in; name a folder in THALWEG_CACHE") from None
 
 
 def _settings() -> tuple[object, ...]:
@@ -138,18 +156,30 @@ class _KernelCache(FunctionCache):
     def __init__(self, function: Callable[..., Any]) -> None:
         """The cache of one kernel."""
         super().__init__(function)  # type: ignore[no-untyped-call]  # Numba has no types
+        self.lost = False
 
     def load_overload(self, sig: object, target_context: object) -> object:
         """The compiled kernel, or None where it is missing or broken."""
         try:
             return super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]  # Numba has no types
-        except (OSError, EOFError, ValueError, KeyError, TypeError, AttributeError, ImportError, pickle.UnpicklingError) as e:
+        except Exception as e:  # noqa: BLE001 - what unpickling damaged bytes raises cannot be listed
             _LOG.warning("kernel cache %s cannot be read (%s); compiling again", self.cache_path, e)
             return None
 
     def save_overload(self, sig: object, data: object) -> None:
         """Keep a compiled kernel for the next start."""
         try:
-            super().save_overload(sig, data)  # type: ignore[no-untyped-call]  # Numba has no types
+            self._save(sig, data)
         except OSError as e:
+            self.lost = True
             _LOG.warning("kernel cache %s cannot be written (%s); the next start compiles again", self.cache_path, e)
+
+    def _save(self, sig: object, data: object) -> None:
+        """Write a kernel beside the others of its index; an index that cannot be read is begun anew."""
+        try:
+            super().save_overload(sig, data)  # type: ignore[no-untyped-call]  # Numba has no types
+        except OSError:
+            raise
+        except Exception:  # noqa: BLE001 - as in load_overload, which has said so; a fault of another kind comes again
+            self.flush()  # type: ignore[no-untyped-call]  # Numba has no types
+            super().save_overload(sig, data)  # type: ignore[no-untyped-call]  # Numba has no types

@@ -23,8 +23,8 @@ _TIMEOUT_SECONDS: Final = 60
 _SHOWN: Final = 1_000
 _COMMENT: Final = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
 _IMPORT: Final = re.compile(r"""(?:^|;)\s*import\s+(?:public\s+|weak\s+|option\s+)?["']([^"'\n]+)["']""", re.MULTILINE)
-_LOGGED: Final = re.compile(r"WARNING: All log messages|[IWE]\d{4} \d\d:")
-"""Lines of the compiler's own log, each with the time of day."""
+_LOGGED: Final = re.compile(r"warning:|^WARNING: All log messages|^[IWEF]\d{4} \d\d:")
+"""Lines that are no fault; those of the compiler's own log carry a time and a process, and would make each dead letter another."""
 
 
 class ProtoError(Exception):
@@ -98,6 +98,5 @@ def _run(arguments: list[str], tree: str) -> None:
     except subprocess.TimeoutExpired:
         raise ProtoError(f"the compiler took longer than {_TIMEOUT_SECONDS} s") from None
     if done.returncode:
-        lines = [line for line in done.stderr.splitlines() if "warning:" not in line and not _LOGGED.match(line)]
-        said = [line.replace(f"{tree}/", "") for line in lines]
+        said = [line.replace(f"{tree}/", "") for line in done.stderr.splitlines() if not _LOGGED.search(line)]
         raise ProtoError("; ".join(said)[:_SHOWN] or f"the compiler ended with status {done.returncode}")

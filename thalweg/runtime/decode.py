@@ -187,9 +187,10 @@ class Decoding:
 
     def _unread(self, kind: pa.DataType, rows: int) -> pa.Array:
         """A column that nobody reads: it keeps its place and its type, so that queries mean the same, and costs nothing."""
-        if rows > len(self._nothing.get(kind, ())):
-            self._nothing[kind] = pa.nulls(rows, kind)
-        return self._nothing[kind].slice(0, rows)
+        made = self._nothing.get(kind)
+        if made is None or rows > len(made):
+            made = self._nothing[kind] = pa.nulls(rows, kind)
+        return made.slice(0, rows)
 
     def _not_null(self, batch: pa.RecordBatch, bad: BadRows) -> pa.RecordBatch:
         """A NULL in a column that was declared NOT NULL is a bad record."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 import threading
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 
 from thalweg import registry
+from thalweg.errors import UserError
 from thalweg.model.events import Notice
 
 if TYPE_CHECKING:
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from thalweg.runtime.lineage import RecordIds
 
 _JIT: Final = "thalweg.kernels.jit:cache_folder"
+_UNSAVED: Final = "thalweg.kernels.jit:unsaved"
+_ELSEWHERE: Final = "THALWEG_CACHE names the folder to keep them in"
 _POLL_SECONDS: Final = 0.1
 _NICE: Final = 10
 RECORD_IDS: Final = ("record-ids", "thalweg.arrow.record_id_kernel:make")
@@ -53,8 +55,11 @@ class Upgrade:
             self._thread.join(5)
 
     def _all_warm(self) -> bool:
-        """Whether there is nothing to compile."""
-        return all(map(warm, self._wanted()))
+        """Whether there is nothing to compile; where that cannot be found out, making the first decoder will say why."""
+        try:
+            return all(map(warm, self._wanted()))
+        except Exception:  # noqa: BLE001 - a compiler that cannot be loaded raises anything; the reference decoders go on
+            return False
 
     def _run(self) -> None:
         """Make the decoders; however that ends, nobody waits for them any longer."""
@@ -109,10 +114,11 @@ class Upgrade:
     def _warmed(self, name: str) -> bool:
         """Let a child process compile, at low priority; False where it was stopped or failed."""
         self._observer.on(Notice("info", "decode.compiling", f"the kernel of {name} is compiled once for this machine (twg warmup does it ahead)"))
-        command = [sys.executable, "-m", "thalweg", "warmup", name]
-        child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)  # noqa: S603 - ourselves
-        os.setpriority(os.PRIO_PROCESS, child.pid, _NICE)
+        command = [*registry.interpreter(), "-m", "thalweg", "warmup", name]
+        # Ctrl-C in a terminal reaches its whole process group: the child must not report it as a fault of the compiler.
+        child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, process_group=0)  # noqa: S603 - ourselves
         try:
+            os.setpriority(os.PRIO_PROCESS, child.pid, _NICE)
             while child.poll() is None:
                 if self._stopping.wait(_POLL_SECONDS):
                     return False
@@ -138,8 +144,16 @@ def warm(path: str) -> bool:
 
 
 def warm_up(path: str) -> None:
-    """Compile the kernels of ``module:function`` into the cache, or load them, and leave the mark."""
-    registry.attribute(f"{path.split(':', maxsplit=1)[0]}:warm_up")()
-    found = marker(path)
-    found.parent.mkdir(parents=True, exist_ok=True)
-    found.touch()
+    """Compile the kernels of ``module:function`` into the cache, or load them, and leave the mark.
+
+    Raises UserError where the cache cannot be written: the mark would have the next run compile what it thinks it loads.
+    """
+    try:
+        found = marker(path)
+        registry.attribute(f"{path.split(':', maxsplit=1)[0]}:warm_up")()
+        if registry.attribute(_UNSAVED)():
+            raise UserError(f"compiled kernels cannot be written to {found.parent} (see the warnings); {_ELSEWHERE}")
+        found.parent.mkdir(parents=True, exist_ok=True)
+        found.touch()
+    except OSError as e:
+        raise UserError(f"compiled kernels cannot be kept: {e}; {_ELSEWHERE}") from None

@@ -44,3 +44,16 @@ def test_headers_follow_their_payloads() -> None:
     assert taken(payloads, headers, np.array([2, 0]))[0].to_pylist() == [b"c", b"a"]
     assert taken(payloads, headers, np.array([1]))[1].to_pylist() == [[2]]
     assert taken(payloads, None, np.array([1]))[1] is None
+
+
+def test_refused_payloads_need_no_decoder() -> None:
+    """What was never given to a decoder is bad at its place; no decoder at all gives no rows, of unions too."""
+    refused = BadRows()
+    refused.add(0, "decode.framing", "message", None)
+    both = spliced(SCHEMA, [(part([10], [0], {1: "decode.type"}), np.array([2, 3]))], refused)
+    union = pa.schema([("u", pa.dense_union([pa.field("a", pa.int32()), pa.field("b", pa.string())]))])
+
+    assert both.rows.to_pylist() == [2]
+    assert (both.bad.rows, both.bad.codes) == ([0, 3], ["decode.framing", "decode.type"])
+    assert spliced(union, [], refused).batch.schema == union
+    assert refused.rows == [0]

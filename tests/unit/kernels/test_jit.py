@@ -6,15 +6,12 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pytest
 from numba.core.options import DefaultOptions
 
 from thalweg.kernels import jit
-
-if TYPE_CHECKING:
-    import pytest
 
 PROGRAM = """
 import logging
@@ -25,6 +22,10 @@ from thalweg.kernels.jit import kernel
 def probe(src):
     return src[0] + src.shape[0]
 print(probe(np.array([5, 6])), sum(probe.stats.cache_hits.values()))
+import sys
+from thalweg.kernels import jit
+sys.modules["thalweg.probe"] = sys.modules["__main__"]
+print(*jit.unsaved())
 """
 
 
@@ -72,14 +73,42 @@ def test_broken_cache_costs_a_compilation(tmp_path: Path) -> None:
     assert "cannot be read" in again.stderr
 
 
+@pytest.mark.parametrize("bytes_", [b"nonsense", b"", b"\x80\x04."])
+def test_broken_index_costs_one_compilation(tmp_path: Path, bytes_: bytes) -> None:
+    """An index cut short by a crash is begun anew, and the start after that loads again."""
+    run_probe(tmp_path)
+    for path in (tmp_path / "cache" / "kernels").rglob("*.nbi"):
+        path.write_bytes(bytes_)
+    again, later = run_probe(tmp_path), run_probe(tmp_path)
+
+    assert again.stdout.split() == ["7", "0"]
+    assert "cannot be read" in again.stderr
+    assert later.stdout.split() == ["7", "1"]
+    assert later.stderr == ""
+
+
 def test_cache_that_cannot_be_written_is_no_fault(tmp_path: Path) -> None:
-    """Where the folder cannot be made, every start compiles, and says so."""
+    """Where the folder cannot be made, every start compiles, and says so; which kernels those are can be asked."""
     blocked = tmp_path / "file"
     blocked.write_text("")
     done = run_probe(tmp_path, THALWEG_CACHE=str(blocked))
 
-    assert done.stdout.split() == ["7", "0"]
+    assert done.stdout.split() == ["7", "0", "probe"]
     assert "cannot be written" in done.stderr
+
+
+def test_without_a_home_folder_the_user_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A container's user may have none."""
+
+    def homeless() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    for name in ("THALWEG_CACHE", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(Path, "home", homeless)
+
+    with pytest.raises(OSError, match="THALWEG_CACHE"):
+        jit.cache_folder()
 
 
 def test_folder_follows_the_sources(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
+import os
+import sys
 import threading
 import time
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+import pytest
 
 from thalweg import registry
 from thalweg.arrow.batch import RawBatch
 from thalweg.arrow.record_id import record_ids
+from thalweg.errors import UserError
 from thalweg.model import options
 from thalweg.model.events import Notice
 from thalweg.ports.codec import DecodeRequest
@@ -23,8 +27,6 @@ from thalweg.testing.fakes import RecordingObserver
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    import pytest
 
 SCHEMA = pa.schema([("a", pa.int64())])
 
@@ -117,11 +119,41 @@ def test_a_format_without_kernel_starts_nothing(monkeypatch: pytest.MonkeyPatch)
 
 def test_a_compiler_that_fails_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     """The child's last line is the reason."""
-    monkeypatch.setattr(upgrade.sys, "executable", "/nonexistent/python")
+    monkeypatch.setattr(sys, "executable", "/nonexistent/python")
     table, notices = run(json_side(), monkeypatch, is_warm=False)
 
     assert table.used == []
     assert [n.code for n in notices] == ["decode.compiling", "decode.reference"]
+
+
+def test_a_cache_that_cannot_be_asked_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a home folder, or with one that must not be read, the run starts, and says where kernels can be kept instead."""
+
+    def homeless(_path: str) -> bool:
+        raise OSError("name a folder in THALWEG_CACHE")
+
+    monkeypatch.setattr(upgrade, "warm", homeless)
+    monkeypatch.setattr(upgrade, "_BEGIN_SECONDS", 0.0)
+    table, seen = Table(json_side()), RecordingObserver()
+    made = Upgrade([table], seen)  # type: ignore[list-item]
+    made.start()
+    made._thread.join(30)
+
+    assert table.used == []
+    assert table.soon is None
+    assert [n.code for n in seen.of(Notice)] == ["decode.reference"]
+    assert "THALWEG_CACHE" in seen.of(Notice)[0].message
+
+
+def test_the_compiler_hears_no_signals_of_the_terminal(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Ctrl-C reaches a whole process group, and a stop must not look like a compiler that failed: the child has a group of its own."""
+    child = tmp_path / "python"
+    child.write_text(f"#!{sys.executable}\nimport os, sys\nsys.exit(str(os.getpgid(0)))\n")
+    child.chmod(0o700)
+    monkeypatch.setattr(sys, "executable", str(child))
+    _, notices = run(json_side(), monkeypatch, is_warm=False)
+
+    assert int(notices[-1].message.rpartition(":")[2]) not in {0, os.getpgid(0)}
 
 
 def test_stopping_ends_the_wait(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -166,6 +198,19 @@ def test_warming_leaves_a_mark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     warm_up("some.module:make")
     assert warm("some.module:make")
     assert marker("some.module:make").parent == tmp_path / "k"
+
+
+@pytest.mark.parametrize("lost", [["decode"], []])
+def test_kernels_that_cannot_be_kept_leave_no_mark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lost: list[str]) -> None:
+    """On a full disk, or where nothing may be written, the next run must not take kernels for compiled; the user is told where they can go."""
+    folder = tmp_path / "k" if lost else tmp_path / "file" / "k"
+    (tmp_path / "file").write_text("")
+    known = {"cache_folder": lambda: folder, "unsaved": lambda: lost, "warm_up": lambda: None}
+    monkeypatch.setattr(registry, "attribute", lambda path: known[path.rpartition(":")[2]])
+
+    with pytest.raises(UserError, match="THALWEG_CACHE names the folder"):
+        warm_up("some.module:make")
+    assert not warm("some.module:make")
 
 
 def test_a_large_batch_waits_for_decoders_that_only_have_to_be_loaded(monkeypatch: pytest.MonkeyPatch) -> None:

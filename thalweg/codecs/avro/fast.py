@@ -78,12 +78,17 @@ class FastAvroDecoder(Decoder):
         parts: list[tuple[Decoded, npt.NDArray[np.intp] | None]] = []
         for program, rows, skip in self._groups(payloads, headers):
             whole = len(rows) == len(payloads)
-            found = program.decode(payloads if whole else payloads.take(pa.array(rows, pa.int64())), skip)
+            try:
+                found = program.decode(payloads if whole else payloads.take(pa.array(rows, pa.int64())), skip)
+            except MemoryError:
+                # One long payload makes room for as much in each of a thousand columns; the exact path needs no such room.
+                self.slow += len(rows)
+                continue
             parts.append((Decoded(found.batch, pa.array(found.rows, pa.int32()), BadRows()), None if whole else rows))
             left[rows[found.codes == 0]] = False
             self.slow += len(found.slow)
         rest = np.flatnonzero(left)
-        if len(rest) or not parts:
+        if len(rest):
             parts.append((pruned(self._reference.decode(*taken(payloads, headers, rest)), self._schema), rest))
         return parts[0][0] if len(parts) == 1 and parts[0][1] is None else spliced(self.schema, parts)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 import pyarrow as pa
 
-from thalweg.arrow.batch import BadRows, Decoded
+from thalweg.arrow.batch import BadRows
 from thalweg.arrow.metadata import HEADERS
 from thalweg.arrow.schema_header import header_name
 from thalweg.arrow.splice import spliced
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from thalweg.arrow.batch import Decoded
     from thalweg.ports.codec import DecodeRequest
     from thalweg.ports.schemas import SchemaRegistry
 
@@ -92,8 +93,7 @@ class Enveloped(Decoder):
             parts.append((self.inner.decode(piece.payloads, self._named(piece.keys)), None if whole else piece.rows))
         if len(parts) == 1 and parts[0][1] is None:
             return parts[0][0]
-        nothing = pa.RecordBatch.from_pylist([], schema=self.schema)
-        return spliced(self.schema, [*parts, (Decoded(nothing, pa.array([], pa.int32()), bad), None)])
+        return spliced(self.schema, parts, bad)
 
     def _named(self, keys: pa.BinaryArray) -> pa.ListArray:
         """One header a row: list[n]."""

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
-
-from thalweg.arrow.batch import BadRows, Decoded
+from thalweg.arrow.batch import BadRows
 from thalweg.arrow.splice import spliced
 from thalweg.ports.codec import Decoder
 
@@ -15,7 +13,9 @@ if TYPE_CHECKING:
 
     import numpy as np
     import numpy.typing as npt
+    import pyarrow as pa
 
+    from thalweg.arrow.batch import Decoded
     from thalweg.codecs.json.framing import Frames
 
 
@@ -53,5 +53,4 @@ class FramedJsonDecoder(Decoder):
             parts.append((self.inner.decode(documents, None), None if len(rows) == len(payloads) else rows))
         if len(parts) == 1 and parts[0][1] is None:
             return parts[0][0]
-        nothing = pa.RecordBatch.from_pylist([], schema=self.schema)
-        return spliced(self.schema, [*parts, (Decoded(nothing, pa.array([], pa.int32()), bad), None)])
+        return spliced(self.schema, parts, bad)

@@ -64,19 +64,21 @@ class JsonProgram:
         seen = np.zeros(1 << (longest + p.ROOM).bit_length() if self._has_maps else 1, np.int32)
         program = self._program.copy()
         words, names, five = readonly(self._words), readonly(self._names), fives()
-        while True:
-            arena.link(program)
-            done = kernel.decode(
-                src, offs, present, program.reshape(-1), self._nodes.reshape(-1), words, names, five, self._prefix, arena.cols, arena.counters,
-                arena.used, arena.used_bytes, self._stack, seen, text, other, arena.h8, arena.h32, arena.h64, arena.f32, arena.f64,
-                state, codes, faults, good,
-            )  # fmt: skip
-            if done == rows:
-                break
-            if not arena.grow(int(state[op.S_OUT]), rows, int(offs[done + 1] - offs[done]) + p.ROOM):
-                codes[done] = p.LIMIT
-                state[op.S_ROW] += 1
-        self._epoch = int(state[op.S_EPOCH])
+        try:
+            while True:
+                arena.link(program)
+                done = kernel.decode(
+                    src, offs, present, program.reshape(-1), self._nodes.reshape(-1), words, names, five, self._prefix, arena.cols, arena.counters,
+                    arena.used, arena.used_bytes, self._stack, seen, text, other, arena.h8, arena.h32, arena.h64, arena.f32, arena.f64,
+                    state, codes, faults, good,
+                )  # fmt: skip
+                if done == rows:
+                    break
+                if not arena.grow(int(state[op.S_OUT]), rows, int(offs[done + 1] - offs[done]) + p.ROOM):
+                    codes[done] = p.LIMIT
+                    state[op.S_ROW] += 1
+        finally:
+            self._epoch = int(state[op.S_EPOCH])
         count = int(state[op.S_OUT])
         arena.measure(count)
         self._sizes.learn(count, arena.used, arena.used_bytes)

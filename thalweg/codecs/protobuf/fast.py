@@ -90,7 +90,12 @@ class FastProtobufDecoder(Decoder):
         starts = self._starts(payloads, headers)
         own = np.flatnonzero(starts != _LEFT)
         whole = len(own) == len(payloads)
-        found = self._program.decode(payloads if whole else payloads.take(pa.array(own, pa.int64())), starts[own])
+        try:
+            found = self._program.decode(payloads if whole else payloads.take(pa.array(own, pa.int64())), starts[own])
+        except MemoryError:
+            # One long message makes room for as much in each of a thousand columns; the exact path needs no such room.
+            self.slow += len(payloads)
+            return pruned(self._reference.decode(payloads, headers), self._schema)
         fast = Decoded(found.batch, pa.array(found.rows, pa.int32()), BadRows())
         left = np.ones(len(payloads), bool)
         left[own[found.rows]] = False

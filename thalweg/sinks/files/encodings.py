@@ -25,6 +25,8 @@ SAMPLE_ROWS = 16_384
 ENOUGH_ROWS = 1_000
 """A sample of fewer rows decides for one file only."""
 _REPEATS = 0.5
+_GROWTH = 1.7
+"""Distinct values of a sample to those of its first half, below which they come to an end; a key that a few rows share doubles them."""
 _DELTA_BITS = 0.6
 _BLOCK = 128
 _BLOCK_HEADER_BITS = 0.5
@@ -106,10 +108,16 @@ def repeats(values: pa.Array) -> bool:
     if rows < 2:  # noqa: PLR2004 - one value says nothing
         return True
     distinct = int(pc.count_distinct(values, mode="only_valid").as_py())
-    if distinct > rows * _REPEATS:
+    if distinct > rows * _REPEATS or _grows(values, distinct):
         return False
     deltas = delta_bits(values)
     return deltas is None or (distinct - 1).bit_length() + distinct / rows * values.type.bit_width <= deltas
+
+
+def _grows(values: pa.Array, distinct: int) -> bool:
+    """Whether more rows bring more values without an end: then a dictionary fills up, and each value was looked up for nothing."""
+    half = len(values) // 2
+    return distinct > ENOUGH_ROWS and distinct > _GROWTH * int(pc.count_distinct(values.slice(0, half), mode="only_valid").as_py())
 
 
 def is_close(values: pa.Array) -> bool:

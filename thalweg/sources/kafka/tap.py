@@ -158,9 +158,10 @@ def loading() -> Loading:
 
 def _compiled_elsewhere() -> bool:
     """Let a child process fill the cache; False when this process ends before it is full. A child that fails leaves the work to us."""
-    # Our own interpreter and our own module: nothing in the command comes from outside.
-    command = [sys.executable, "-c", f"from {_LOOPS} import compile_all; compile_all()"]
-    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as child:  # noqa: S603 - see above
+    # Nothing in the command comes from outside. Ctrl-C reaches a whole process group: the child has its own, or a stop would leave its work to us.
+    command = [*registry.interpreter(), "-c", f"from {_LOOPS} import compile_all; compile_all()"]
+    quiet = subprocess.DEVNULL
+    with subprocess.Popen(command, stdin=quiet, stdout=quiet, stderr=quiet, process_group=0) as child:  # noqa: S603 - see above
         os.setpriority(os.PRIO_PROCESS, child.pid, _NICE)
         while True:
             try:

@@ -112,6 +112,19 @@ def test_broken_glue_envelopes_cost_their_row(monkeypatch: pytest.MonkeyPatch) -
     assert MAX_INFLATED == 16 << 20
 
 
+def test_unions_in_a_broken_envelope_cost_their_row() -> None:
+    """A dense union can be made of no rows too: one broken envelope, none that is right, none at all (AVR-03)."""
+    union = '{"type":"record","name":"R","fields":[{"name":"u","type":["null","int","string"]}]}'
+    bench = CodecBench("avro-glue", registry=Several({str(FIRST): RegisteredSchema(str(FIRST), "AVRO", union)}), topic="orders")
+    good = [enveloped(FIRST, b"\x02\x02"), enveloped(FIRST, b"\x04\x02x", zipped=True)]
+    found = bench.decode([*good, b"\x03"])
+
+    assert found.batch.to_pylist() == [{"u": 1}, {"u": "x"}]
+    assert [(row, code) for row, code, _ in said(found)] == [(2, "decode.framing")]
+    assert len(bench.decode([b"\x03"]).bad) == 1
+    assert bench.decode([]).batch.num_rows == 0
+
+
 def test_inflated_data_comes_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     """However much a batch inflates to, only so much of it lies in memory at once; the rows are the same."""
     monkeypatch.setattr(glue, "_PIECE_BYTES", 3)

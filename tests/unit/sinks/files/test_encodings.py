@@ -95,3 +95,12 @@ def test_extremes_do_not_overflow() -> None:
     assert not encodings.is_close(pa.array([(i % 2) * 2**62 for i in range(300)]))
     assert encodings.is_close(pa.array(range(2**63 - 300, 2**63)))
     assert encodings.is_close(pa.array(range(2**64 - 300, 2**64), pa.uint64()))
+
+
+def test_a_key_that_a_few_rows_share_gets_no_dictionary() -> None:
+    """Three lines of each order repeat its key, but new keys come for ever; a thousand articles come to an end."""
+    keys = pa.array([f"order-{i // 3:08d}" for i in range(encodings.SAMPLE_ROWS)])
+    articles = pa.array([f"article {i * 7919 % 5_000}" for i in range(encodings.SAMPLE_ROWS)])
+
+    assert not encodings.repeats(keys)
+    assert encodings.repeats(articles)

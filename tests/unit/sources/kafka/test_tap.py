@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import time
@@ -206,6 +207,17 @@ def test_an_empty_cache_is_filled_by_another_process(tmp_path: Path, monkeypatch
 
     assert tap._compiled_elsewhere()
     assert {path.suffix for path in tmp_path.rglob("*.nb?")} == {".nbi", ".nbc"}
+
+
+def test_the_other_process_hears_no_signals_of_the_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C reaches a whole process group; a child that it ended would leave its work to a process that is to stop."""
+    child, seen = tmp_path / "python", tmp_path / "group"
+    child.write_text(f"#!{sys.executable}\nimport os\nopen({str(seen)!r}, 'w').write(str(os.getpgid(0)))\n")
+    child.chmod(0o700)
+    monkeypatch.setattr(sys, "executable", str(child))
+
+    assert tap._compiled_elsewhere()
+    assert int(seen.read_text()) != os.getpgid(0)
 
 
 class Direct:
