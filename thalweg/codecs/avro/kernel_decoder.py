@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pyarrow as pa
 
 from thalweg.arrow.builders import Finisher, table_of
+from thalweg.arrow.kernel_rows import KernelRows, payload_views, readonly
 from thalweg.arrow.rows import LIMIT, MALFORMED, TYPE
 from thalweg.codecs.avro.kernel_program import Emitter
 from thalweg.codecs.avro.kernel_slots import Columns, Target, TextFault
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from thalweg.kernels.memory import Bytes, Longs, Words
+    from thalweg.kernels.memory import Longs
 
 _REASONS: Final = {
     p.NULL_ROW: (MALFORMED, "there is no payload"),
@@ -45,33 +45,6 @@ _REASONS: Final = {
 
 class Unsupported(Exception):
     """Schemas that only the reference decoder resolves."""
-
-
-@dataclass(frozen=True, slots=True)
-class KernelRows:
-    """What a kernel made of a batch of payloads."""
-
-    batch: pa.RecordBatch
-    rows: Words
-    """For each row of ``batch`` its row in the input, ascending; int32[batch.num_rows]."""
-    codes: npt.NDArray[np.uint8]
-    """One of ``kernels.program`` for each input row; OK is 0."""
-    positions: Longs
-    """Byte in the payload at which a bad row's fault begins; int64[n], set for bad rows only."""
-    places: Longs
-    """Row of the program that found it; see :meth:`AvroProgram.reason`."""
-    details: Longs
-    """The branch or symbol that was read."""
-
-    @property
-    def slow(self) -> npt.NDArray[np.intp]:
-        """Rows that are exact but need the reference decoder."""
-        return np.flatnonzero(self.codes == p.SLOW)
-
-    @property
-    def bad(self) -> npt.NDArray[np.intp]:
-        """Rows with a fault."""
-        return np.flatnonzero((self.codes != p.OK) & (self.codes != p.SLOW))
 
 
 class AvroProgram:
@@ -196,25 +169,6 @@ def _unfold(unfolding: Unfolding, node: Node, enum: str) -> pa.Schema:
     root = record_root(node)
     fields = [unfolding.arrow_field(VALUE, node)] if root is None else [unfolding.arrow_field(f.name, f.node, (root,)) for f in root.fields]
     return pa.schema([_numbered(f) for f in fields] if enum == "number" else fields)
-
-
-def payload_views(payloads: pa.BinaryArray) -> tuple[Bytes, Words, Bytes]:
-    """Bytes, offsets, and which payloads there are (empty when all are), each read-only."""
-    valid, offsets, data = payloads.buffers()
-    rows, start = len(payloads), payloads.offset
-    offs = np.frombuffer(offsets, np.int32, rows + 1, 4 * start) if rows else np.zeros(1, np.int32)
-    src = np.frombuffer(data, np.uint8) if data is not None and data.size else np.zeros(0, np.uint8)
-    present = np.zeros(0, np.uint8)
-    if payloads.null_count:
-        present = np.unpackbits(np.frombuffer(valid, np.uint8), bitorder="little")[start : start + rows]
-    return readonly(src), readonly(offs), readonly(present)
-
-
-def readonly(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """The same memory for reading only: kernels are compiled for that."""
-    view = array.view()
-    view.flags.writeable = False
-    return view
 
 
 def _node(schema: Node | dict[str, Any] | list[Any] | str) -> Node:

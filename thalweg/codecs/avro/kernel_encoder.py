@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
+from thalweg.arrow.kernel_rows import Encoded
 from thalweg.codecs.avro.kernel_decoder import unfolded
 from thalweg.codecs.avro.kernel_feeds import Loader, table_of
 from thalweg.codecs.avro.kernel_writing import WriteEmitter
@@ -25,18 +25,6 @@ if TYPE_CHECKING:
     from thalweg.kernels.memory import Bytes, Longs
 
 _GROWTH = 1.25
-
-
-@dataclass(frozen=True, slots=True)
-class Encoded:
-    """What a kernel made of a batch."""
-
-    payloads: pa.BinaryArray
-    """One a row; NULL for a row that cannot be written."""
-    codes: npt.NDArray[np.uint8]
-    """One of ``kernels.program`` for each row; OK is 0."""
-    paths: dict[int, str]
-    """Of each bad row the field that was at fault."""
 
 
 class AvroEncoder:

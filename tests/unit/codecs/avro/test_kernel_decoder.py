@@ -6,15 +6,18 @@ import datetime as dt
 import sys
 import time
 from decimal import Decimal
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
-from thalweg.codecs.avro.kernel_decoder import AvroProgram, KernelRows, compile_decoder
+from thalweg.codecs.avro.kernel_decoder import AvroProgram, compile_decoder
 from thalweg.codecs.avro.schema import SchemaError
 from thalweg.kernels import program as p
+
+if TYPE_CHECKING:
+    from thalweg.arrow.kernel_rows import KernelRows
 
 ITEMS = {"type": "record", "name": "R", "fields": [{"name": "a", "type": {"type": "array", "items": "int"}}, {"name": "t", "type": "string"}]}
 NODE = {"type": "record", "name": "Node", "fields": [{"name": "v", "type": "long"}, {"name": "next", "type": ["null", "Node"], "default": None}]}
