@@ -82,11 +82,16 @@ def _node(draft: Draft, query: Query, found: Lineage, reads: list[Relation], *, 
 def _plan(draft: Draft, query: Query, sql: str) -> pa.Schema | None:
     """The schema of the query as written; a refusal is noted at the word it speaks of."""
     try:
-        return draft.session.schema_of(sql)
+        schema, casts = draft.session.schema_of(sql), draft.session.union_casts(sql)
     except QueryRefused as e:
         found = refusals.place(e.message, sql)
         draft.fail(found.message, query.fragment.start + found.offset, found.width, found.hint or e.hint)
         return None
+    for name in casts:
+        found = refusals.place(f"column '{name.rpartition('.')[2]}' is a union: a cast or comparison makes NULL of its other branches", sql)
+        hint = f"take a branch with union_extract({name}, '<branch>'), or read the table with 'avro.union' 'struct'"
+        draft.fail(found.message, query.fragment.start + found.offset, found.width, hint)
+    return None if casts else schema
 
 
 def _columns(draft: Draft, query: Query, schema: pa.Schema, reads: list[Relation]) -> bool:

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 _LEVELS = {"zstd": (1, 22), "gzip": (1, 9)}
 _REFUSED = (
     (pa.types.is_interval, "keep the parts as numbers or cast it to text"),
-    (pa.types.is_union, "select its members one by one, or cast it to text"),
     (pa.types.is_run_end_encoded, "cast it to its value type"),
     (pa.types.is_null, "give it a type, such as cast(NULL AS VARCHAR)"),
 )
@@ -65,6 +64,10 @@ def unholdable(kind: pa.DataType, path: str) -> Iterator[str]:
         yield from unholdable(kind.item_type, f"{path}.value")
     elif t.is_list(kind) or t.is_large_list(kind) or t.is_fixed_size_list(kind) or t.is_list_view(kind) or t.is_large_list_view(kind):
         yield from unholdable(kind.value_type, f"{path}[]")
+    elif t.is_union(kind):
+        branch = next((f.name for f in map(kind.field, range(kind.num_fields)) if not t.is_null(f.type)), "branch")
+        advice = f"read the table with 'avro.union' 'struct', or take its branches with union_extract({path}, '{branch}')"
+        yield f"column {path!r}: Parquet cannot hold {kind}; {advice}"
     elif advice := _advice(kind):
         yield f"column {path!r}: Parquet cannot hold {kind}; {advice}"
 

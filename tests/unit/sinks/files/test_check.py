@@ -121,3 +121,13 @@ def test_fingerprint_is_of_names_and_types() -> None:
     """Metadata does not count, order and types do."""
     assert fingerprint(GOOD) == fingerprint(GOOD.with_metadata({"a": "b"}))
     assert len({fingerprint(s) for s in (GOOD, pa.schema(list(GOOD)[::-1]), GOOD.set(0, pa.field("a", pa.int32())))}) == 3
+
+
+def test_the_hint_for_a_union_works() -> None:
+    """Parquet holds no union; what is advised names the column and a branch."""
+    kind = pa.dense_union([pa.field("null", pa.null()), pa.field("long", pa.int64()), pa.field("string", pa.string())])
+
+    (said,) = unholdable(kind, "either")
+
+    assert "'avro.union' 'struct'" in said
+    assert "union_extract(either, 'long')" in said
