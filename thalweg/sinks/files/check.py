@@ -26,6 +26,10 @@ _REFUSED = (
 )
 
 
+_LEVELS_INSIDE = 98
+"""Structs, and twice the lists and maps, around a value that Parquet's readers still open."""
+
+
 def guarantee(target: Target) -> Guarantee:
     """The publish log works on a local file system; objects are written at least once."""
     return Guarantee.EXACTLY_ONCE if layout.is_local(target.location) else Guarantee.AT_LEAST_ONCE
@@ -145,6 +149,21 @@ def _columns(schema: pa.Schema) -> Iterator[str]:
             yield f"column {name!r} is there {count} times; give each its own name with AS"
     for field in schema:
         yield from unholdable(field.type, field.name)
+        levels = _levels(field.type)
+        if levels > _LEVELS_INSIDE:
+            advice = "lower 'decode.max_depth', or select less of it"
+            yield f"column {field.name!r} is nested {levels} levels deep, and Parquet's readers open {_LEVELS_INSIDE}; {advice}"
+
+
+def _levels(kind: pa.DataType) -> int:
+    """Groups of Parquet around the innermost value: one for a struct, two for a list or map."""
+    if isinstance(kind, pa.BaseExtensionType):
+        return _levels(kind.storage_type)
+    if pa.types.is_map(kind):
+        return 2 + max(_levels(kind.key_type), _levels(kind.item_type))
+    if not pa.types.is_nested(kind):
+        return 0
+    return (1 if pa.types.is_struct(kind) else 2) + max((_levels(kind.field(i).type) for i in range(kind.num_fields)), default=0)
 
 
 def _partition_columns(schema: pa.Schema, columns: tuple[str, ...]) -> Iterator[str]:
