@@ -83,8 +83,9 @@ class Texts:
 
     def tell(self) -> None:
         """Say them all."""
-        for name in self.seen if self.on_text is not None else ():
-            self.on_text(name)
+        if self.on_text is not None:
+            for name in self.seen:
+                self.on_text(name)
         self.seen.clear()
 
 

@@ -70,8 +70,8 @@ def unholdable(kind: pa.DataType, path: str) -> Iterator[str]:
         yield from unholdable(kind.value_type, f"{path}[]")
     elif t.is_union(kind):
         branch = next((f.name for f in map(kind.field, range(kind.num_fields)) if not t.is_null(f.type)), "branch")
-        advice = f"read the table with 'avro.union' 'struct', or take its branches with union_extract({path}, '{branch}')"
-        yield f"column {path!r}: Parquet cannot hold {kind}; {advice}"
+        instead = f"read the table with 'avro.union' 'struct', or take its branches with union_extract({path}, '{branch}')"
+        yield f"column {path!r}: Parquet cannot hold {kind}; {instead}"
     elif advice := _advice(kind):
         yield f"column {path!r}: Parquet cannot hold {kind}; {advice}"
 
