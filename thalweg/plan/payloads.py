@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from thalweg.errors import MissingExtra, UserError
+from thalweg.errors import MissingExtra, SchemaUnavailable, UserError
 from thalweg.plan import binding, formats
 from thalweg.plan.binding import Reader, TableOptions
 from thalweg.plan.graph import PayloadFormat
 from thalweg.ports.codec import DecodeRequest
 
 if TYPE_CHECKING:
-    from thalweg.dialect.tree import ColumnDef, CreateTable
+    from thalweg.dialect.tree import ColumnDef, CreateTable, Option
     from thalweg.plan.columns import Columns
     from thalweg.plan.draft import Draft
     from thalweg.ports.codec import CodecPlugin
     from thalweg.ports.source import SourcePlugin
 
+_LOCATIONS = (".descriptor", ".schema", ".schema-file", ".schema-folder", ".url")
 _EXAMPLE = "add OPTIONS ('format' 'json') and a column list, or 'avro-confluent' with 'avro-confluent.url', or 'raw'"
 
 
@@ -162,4 +164,15 @@ def _refuse(draft: Draft, table: CreateTable, side: Side, error: UserError, colu
         if place is not None:
             draft.fail(message, place.value_start, len(place.value) + 2, hint)
             return
-    draft.fail(message, table.name.start, len(str(table.name)), hint)
+    option = _location(table, side, error)
+    at = (table.name.start, len(str(table.name))) if option is None else (option.value_start, len(option.value) + 2)
+    draft.fail(message, *at, hint)
+
+
+def _location(table: CreateTable, side: Side, error: UserError) -> Option | None:
+    """The option that says where the schema lies, where the error is that nothing readable lies there."""
+    found = [o for o in table.options if o.key.startswith("key.") == side.is_key and o.key.endswith(_LOCATIONS)]
+    said = f"{error.message} {error.where or ''}"
+    unreadable = isinstance(error.__cause__, SchemaUnavailable) or "schema cannot be read" in said
+    named = [o for o in found if o.value and ("://" not in o.value or unreadable) and Path(o.value).as_posix() in said]
+    return next(iter([*named, *(found if unreadable and len(found) == 1 else ())]), None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from thalweg.arrow.rows import FRAMING, LIMIT, MALFORMED, RESERVED, SCHEMA_UNKNOWN, TYPE, BadValue, RowCollector
+from thalweg.arrow.rows import FRAMING, LIMIT, MALFORMED, RESERVED, SCHEMA_UNKNOWN, TYPE, BadValue, RowCollector, bytes_left
 from thalweg.arrow.schema_header import header_name, header_values
 from thalweg.codecs.avro.framing import CONFLUENT, Framing, from_header, looks_like
 from thalweg.codecs.avro.match import Incompatible
@@ -158,5 +158,5 @@ def _datum(read: Read, c: Cursor) -> Any:  # noqa: ANN401 - whatever the column 
     except RecursionError:
         raise BadValue(LIMIT, "nested too deep") from None
     if c.left:
-        raise BadValue(MALFORMED, f"{c.left} bytes are left after the datum")
+        raise BadValue(MALFORMED, f"{bytes_left(c.left)} after the datum")
     return value

@@ -222,3 +222,24 @@ def test_a_refusal_stands_at_its_own_column(complaints: Complaints) -> None:
 
     assert "column 'bbb': the schema has no such field; did you mean 'bb'?" in found
     assert found.startswith("1:37 ")
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ("'format' 'protobuf', 'protobuf.descriptor' 'rge.desc'", "cannot be read"),
+        ("'format' 'protobuf', 'protobuf.descriptor' 'bad.desc'", "no Protobuf descriptor set"),
+        ("'format' 'protobuf', 'protobuf.descriptor' 'bad.proto'", "do not compile"),
+        ("'format' 'avro', 'avro.schema-file' 'bad.proto'", "the Avro schema cannot be read"),
+        ("'format' 'avro-confluent', 'avro-confluent.url' './rge'", "no schema file or folder rge"),
+    ],
+)
+def test_a_schema_that_cannot_be_read(complaints: Complaints, tmp_path: Path, options: str, said: str) -> None:
+    """The error stands at the option that says where the schema lies, and names the place once."""
+    (tmp_path / "bad.desc").write_text("garbage")
+    (tmp_path / "bad.proto").write_text("garbage")
+    (found,) = complaints(table("", options), base=str(tmp_path))
+
+    assert said in found.replace(f"{tmp_path}/", "")
+    assert found.startswith(f"3:{10 + options.rindex(options.split()[-1])} ")
+    assert found.count("rge") == options.count("rge")
