@@ -68,7 +68,7 @@ def resolve(payload: PayloadFormat, *, connect: bool) -> pa.Schema | None:
         found: pa.Schema | None = payload.codec.resolve(payload.request, opened)
     except PipelineError as e:
         place = redact_url(payload.registry[1]) if payload.registry else ""
-        where = f" ({place})" if place and place not in e.message and place not in str(e.where) else ""
+        where = f" ({place})" if place and place not in e.message else ""
         raise UserError(f"{e.message}{where}", hint=e.hint) from e
     finally:
         if opened is not None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from thalweg.errors import MissingExtra, SchemaUnavailable, UserError
+from thalweg.errors import MissingExtra, SchemaUnavailable, SchemaUnknown, UserError
 from thalweg.plan import binding, formats
 from thalweg.plan.binding import Reader, TableOptions
 from thalweg.plan.graph import PayloadFormat
@@ -170,7 +170,9 @@ def _refuse(draft: Draft, table: CreateTable, side: Side, error: UserError, colu
 
 
 def _location(table: CreateTable, side: Side, error: UserError) -> Option | None:
-    """The option that says where the schema lies, where the error is that nothing readable lies there."""
+    """The option that says where the schema lies, where the error is that nothing readable lies there; else the subject that is not known."""
+    if isinstance(error.__cause__, SchemaUnknown):
+        return side.reader.place(table.options, f"{side.format}.subject")
     found = [o for o in table.options if o.key.startswith("key.") == side.is_key and o.key.endswith(_LOCATIONS)]
     said = f"{error.message} {error.where or ''}"
     unreadable = isinstance(error.__cause__, SchemaUnavailable) or "schema cannot be read" in said

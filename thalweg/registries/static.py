@@ -69,9 +69,7 @@ class _StaticRegistry(SchemaRegistry):
             file = self._path / f"{stem}{suffix}"
             if file.name == stem + suffix and "/" not in stem and file.is_file():
                 return file
-        there = {f.suffix for f in self._path.iterdir() if f.suffix in _KINDS} or set(_KINDS)
-        names = [f"{stem}{suffix}" for suffix in _KINDS if suffix in there]
-        raise SchemaUnknown(f"there is no {' or '.join(names)} in {self._path}")
+        raise SchemaUnknown(f"there is no {stem}.avsc, {stem}.json or {stem}.proto in {self._path}")
 
     def _read(self, file: Path, schema_id: int | str) -> RegisteredSchema:
         """A file, and those that a ``.proto`` file imports."""

@@ -219,3 +219,10 @@ def test_a_cast_of_a_union_is_refused(complaints: Complaints, query: str, column
 def test_branches_of_a_union_can_be_taken(plan: Planner, query: str) -> None:
     """What the hint names works, and a text that only looks like a cast is none."""
     assert plan(f"{UNION}COPY ({query}) TO './out/' STORED AS PARQUET;").nodes[0].schema is not None
+
+
+def test_a_field_of_a_union_gets_the_hint(complaints: Complaints) -> None:
+    """The engine knows no fields of a union; what works instead is said (DEC-05)."""
+    (said,) = complaints(f"{UNION}COPY (SELECT u['long'] AS a FROM h) TO './out/' STORED AS PARQUET;")
+
+    assert "union_extract(column, '<branch>')" in said

@@ -231,6 +231,7 @@ def test_a_refusal_stands_at_its_own_column(complaints: Complaints) -> None:
         ("'format' 'protobuf', 'protobuf.descriptor' 'bad.desc'", "no Protobuf descriptor set"),
         ("'format' 'protobuf', 'protobuf.descriptor' 'bad.proto'", "do not compile"),
         ("'format' 'avro', 'avro.schema-file' 'bad.proto'", "the Avro schema cannot be read"),
+        ("'format' 'avro-confluent', 'avro-confluent.url' '.', 'avro-confluent.subject' 'nosuch'", "there is no nosuch.avsc"),
         ("'format' 'avro-confluent', 'avro-confluent.url' './rge'", "no schema file or folder rge"),
     ],
 )
@@ -241,5 +242,5 @@ def test_a_schema_that_cannot_be_read(complaints: Complaints, tmp_path: Path, op
     (found,) = complaints(table("", options), base=str(tmp_path))
 
     assert said in found.replace(f"{tmp_path}/", "")
-    assert found.startswith(f"3:{10 + options.rindex(options.split()[-1])} ")
+    assert found.startswith(f"3:{10 + options.rindex(options.rsplit(maxsplit=1)[-1])} ")
     assert found.count("rge") == options.count("rge")
