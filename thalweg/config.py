@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from thalweg.errors import Location, OptionError, ScriptError, ScriptErrors, UserError
 from thalweg.model import options
-from thalweg.model.options import at_least, duration, one_of, option, size
+from thalweg.model.options import MAX_DEPTH, at_least, duration, one_of, option, size, within
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -68,7 +68,7 @@ class Settings:
         "decode.kernels", one_of("auto", "off"), default="auto", doc="auto: compiled decoders take over as soon as they are ready; off: the exact path only"
     )
     decode_max_depth: int | None = option(
-        "decode.max_depth", at_least(1), default=None, doc="for tables in Avro and Protobuf that do not say it; what lies deeper becomes JSON text"
+        "decode.max_depth", within(1, MAX_DEPTH), default=None, doc="for tables in Avro and Protobuf that do not say it; what lies deeper becomes JSON text"
     )
     repl_mode: str = option("repl.mode", one_of("snapshot", "tail"), default="snapshot", doc="what SELECT over a stream does in the REPL")
     repl_tail_from: str = option("repl.tail.from", one_of("latest", "earliest"), default="latest", doc="where tailing a stream begins in the REPL")

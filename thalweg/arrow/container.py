@@ -16,6 +16,7 @@ from urllib.parse import unquote_to_bytes, urlsplit
 
 import pyarrow as pa
 
+from thalweg.arrow.rows import bytes_left
 from thalweg.errors import UserError
 
 if TYPE_CHECKING:
@@ -189,7 +190,7 @@ def _streamed(machine: zlib._Decompress | bz2.BZ2Decompressor | lzma.LZMADecompr
         if not machine.eof:
             raise ValueError("the compressed data ends too early")
         if len(machine.unused_data) > spare:
-            message = f"{len(machine.unused_data)} bytes are left behind the compressed data"
+            message = f"{bytes_left(len(machine.unused_data))} behind the compressed data"
             raise ValueError(message)
     return out
 

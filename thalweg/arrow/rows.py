@@ -70,6 +70,11 @@ class RowCollector:
         return Decoded(batch, pa.array(self._rows, pa.int32()), self._bad)
 
 
+def bytes_left(count: int) -> str:
+    """``1 byte is left``, ``2 bytes are left``."""
+    return "1 byte is left" if count == 1 else f"{count} bytes are left"
+
+
 def shown(value: object) -> str:
     """A value for a message: one line, bounded, control characters escaped."""
     if isinstance(value, bytes):

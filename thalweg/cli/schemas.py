@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 _MAX_BYTES = 16 << 20
 _AVRO_KINDS = {"record", "enum", "fixed", "array", "map", "error"}
 _FRAMED = "-confluent."
+_ONE_BY_ONE = {".avsc", ".avro", ".json"}
 _CODECS = {"AVRO": "avro", "PROTOBUF": "protobuf", "JSON": "json"}
 _MESSAGE = "protobuf.message"
 
@@ -45,18 +46,27 @@ class Described:
 
 def from_file(path: str, message: str | None, values: Mapping[str, str]) -> Described:
     """The columns of a schema file; ``values`` are the format's options. Raises UserError for a file that is no schema."""
+    if Path(path).is_dir():
+        _refuse_others(Path(path))
     if path.endswith(".proto") or Path(path).is_dir():
         return _protobuf(path, message, values)
     data = _read(path)
+    if not data:
+        raise UserError("the file is empty", where=path)
     if data.startswith(container.MAGIC):
         return _described(_header(path, data), message, values, path)
-    text = _text(data)
+    if path.endswith(".avro"):
+        raise UserError("the file is no Avro container: it does not begin with 'Obj' and a 1", where=path, hint="a schema's own text ends in .avsc")
+    is_json = path.endswith((".avsc", ".json"))
+    text = _text(data, is_json=is_json)
     try:
         spec = json.loads(text) if text is not None else None
     except (json.JSONDecodeError, RecursionError) as e:
-        if path.endswith((".avsc", ".json")):
+        if is_json:
             raise UserError(f"the file is no JSON: {e}", where=path) from None
         spec = None
+    if text is None and is_json:
+        raise UserError("the file is no text in UTF-8", where=path)
     if spec is None or text is None:
         return _protobuf(path, message, values)
     found = RegisteredSchema(path, "AVRO" if _is_avro(path, spec) else "JSON", text)
@@ -179,13 +189,22 @@ def _read(path: str) -> bytes:
         raise UserError(f"the file cannot be read: {e.strerror}", where=path) from None
 
 
-def _text(data: bytes) -> str | None:
-    """UTF-8 text that could be JSON, else None."""
+def _refuse_others(folder: Path) -> None:
+    """Raise for a folder of schemas that each stand by themselves."""
+    if next(folder.rglob("*.proto"), None) is None:
+        others = sorted(f for f in folder.rglob("*") if f.suffix in _ONE_BY_ONE and f.is_file())
+        if others:
+            message = f"the folder holds no .proto files, and of {others[0].suffix} files each is described by itself"
+            raise UserError(message, where=str(folder), hint=f"for example twg describe-schema {others[0]}")
+
+
+def _text(data: bytes, *, is_json: bool) -> str | None:
+    """UTF-8 text that could be JSON, or should be; else None."""
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
         return None
-    return text if text.lstrip()[:1] in {"{", "[", '"'} else None
+    return text if is_json or text.lstrip()[:1] in {"{", "[", '"'} else None
 
 
 def _is_avro(path: str, spec: Any) -> bool:  # noqa: ANN401 - any JSON

@@ -11,6 +11,7 @@ import pyarrow.dataset as ds
 from datafusion import SessionConfig, SessionContext, TableProviderFactory
 from datafusion.catalog import Table
 
+from thalweg.engine.casts import has_union, union_casts
 from thalweg.errors import QueryFailed, QueryRefused
 
 if TYPE_CHECKING:
@@ -91,6 +92,15 @@ class Session:
             if scan.fqn()[1] is None:
                 out.setdefault(scan.table_name(), set()).update(name for _, name in scan.projection())
         return out
+
+    def union_casts(self, sql: str) -> list[str]:
+        """The columns of a query that are unions and are cast: the engine gives NULL for what lies in another branch. Raises QueryRefused."""
+        if not any(has_union(kind) for schema in self._declared.values() for kind in schema.types):
+            return []
+        try:
+            return union_casts(self._ctx.sql(sql).optimized_logical_plan(), lambda p: self._ctx.create_dataframe_from_logical_plan(p).schema())
+        except BaseException as e:
+            raise refused(e) from e
 
     def drop(self, name: str) -> None:
         """Forget a relation; nothing happens when there is none."""

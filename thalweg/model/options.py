@@ -27,6 +27,8 @@ _DURATION_NS = {
 _SIZE = re.compile(r"(?P<n>\d+(?:\.\d+)?)\s*(?P<unit>b|kb|kib|mb|mib|gb|gib)?", re.IGNORECASE)
 _SIZE_BYTES = {"b": 1, "kb": 1_000, "kib": 1 << 10, "mb": 1_000_000, "mib": 1 << 20, "gb": 1_000_000_000, "gib": 1 << 30}
 REDACTED = "********"
+MAX_DEPTH = 64
+"""Levels of ``decode.max_depth`` at most: what reads schemas and documents goes down by recursion, and Parquet's readers have bounds."""
 _URL_SECRET = re.compile(
     r"((?<=://)[^/@:\s']*:|[?&][^=&\s']*(?:password|secret|token|credential)[^=&\s']*=)((?<=:)[^/\s']*(?=@)|(?<==)[^&\s']*)", re.IGNORECASE
 )
@@ -114,6 +116,20 @@ def at_least(low: int, reader: Callable[[str], int] = integer) -> Callable[[str]
 
     read_bounded.__doc__ = f"{(reader.__doc__ or '').rstrip('.')}, at least {low}"
     return read_bounded
+
+
+def within(low: int, high: int) -> Callable[[str], int]:
+    """A whole number from ``low`` to ``high``."""
+
+    def read_within(value: str) -> int:
+        out = integer(value)
+        if not low <= out <= high:
+            message = f"must be from {low} to {high}, found {value!r}"
+            raise ValueError(message)
+        return out
+
+    read_within.__doc__ = f"a whole number from {low} to {high}"
+    return read_within
 
 
 def option(

@@ -67,7 +67,8 @@ def resolve(payload: PayloadFormat, *, connect: bool) -> pa.Schema | None:
     try:
         found: pa.Schema | None = payload.codec.resolve(payload.request, opened)
     except PipelineError as e:
-        where = f" ({redact_url(payload.registry[1])})" if payload.registry else ""
+        place = redact_url(payload.registry[1]) if payload.registry else ""
+        where = f" ({place})" if place and place not in e.message else ""
         raise UserError(f"{e.message}{where}", hint=e.hint) from e
     finally:
         if opened is not None:

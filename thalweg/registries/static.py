@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from thalweg.errors import SchemaUnavailable, SchemaUnknown
+from thalweg.native.protoc import imports, is_bundled, is_plain
 from thalweg.ports.schemas import RegisteredSchema, RegistryPlugin, SchemaRegistry
 
 if TYPE_CHECKING:
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
 
 _KINDS: Final = {".avsc": "AVRO", ".json": "JSON", ".proto": "PROTOBUF"}
 _MAX_BYTES: Final = 16 << 20
+_MAX_IMPORTS: Final = 1_000
 
 
 class _StaticRegistry(SchemaRegistry):
@@ -31,7 +34,7 @@ class _StaticRegistry(SchemaRegistry):
     def latest(self, subject: str) -> RegisteredSchema:
         """The schema in ``<subject>.avsc``, with the number of the file that holds the same one, where there is one."""
         found = self._found(subject, subject)
-        return RegisteredSchema(self._number(found), found.kind, found.text) if self._path.is_dir() else found
+        return dataclasses.replace(found, id=self._number(found)) if self._path.is_dir() else found
 
     def schemas(self) -> Iterator[RegisteredSchema]:
         """Every file, in the order of the names; ``id`` is the stem."""
@@ -66,16 +69,29 @@ class _StaticRegistry(SchemaRegistry):
             file = self._path / f"{stem}{suffix}"
             if file.name == stem + suffix and "/" not in stem and file.is_file():
                 return file
-        raise SchemaUnknown(f"there is no {stem}.avsc in {self._path}")
+        raise SchemaUnknown(f"there is no {stem}.avsc, {stem}.json or {stem}.proto in {self._path}")
 
     def _read(self, file: Path, schema_id: int | str) -> RegisteredSchema:
-        """The text of a file."""
-        try:
-            if file.stat().st_size > _MAX_BYTES:
-                raise SchemaUnknown(f"{file} is larger than {_MAX_BYTES} bytes")
-            return RegisteredSchema(schema_id, _KINDS.get(file.suffix, "AVRO"), file.read_text(encoding="utf-8-sig"))
-        except (OSError, UnicodeDecodeError) as e:
-            raise SchemaUnavailable(f"{file} cannot be read: {e}") from None
+        """A file, and those that a ``.proto`` file imports."""
+        kind, text = _KINDS.get(file.suffix, "AVRO"), _text(file)
+        return RegisteredSchema(schema_id, kind, text, self._imported(file, text, (), {}) if kind == "PROTOBUF" else ())
+
+    def _imported(
+        self, file: Path, text: str, above: tuple[str, ...], known: dict[str, RegisteredSchema]
+    ) -> tuple[tuple[str, RegisteredSchema], ...]:
+        """What a text imports, from below the folder, down to the bottom; ``above`` are the imports on the way here."""
+        root = self._path if self._path.is_dir() else self._path.parent
+        for name in imports(text):
+            place = root / name
+            if name in known or (is_bundled(name) and not place.is_file()):
+                continue
+            if name in above or len(known) >= _MAX_IMPORTS:
+                raise SchemaUnknown(f"{file} imports too much, or itself: {' -> '.join((*above[:5], name))}")
+            if not is_plain(name) or not place.is_file():
+                raise SchemaUnknown(f"{file} imports '{name}', and there is no such file below {root}")
+            inner = _text(place)
+            known[name] = RegisteredSchema(name, "PROTOBUF", inner, self._imported(place, inner, (*above, name), known))
+        return tuple((name, known[name]) for name in dict.fromkeys(imports(text)) if name in known)
 
     def _number(self, schema: RegisteredSchema) -> int | str:
         """The lowest number whose file holds the same schema; else the schema's own id."""
@@ -84,6 +100,16 @@ class _StaticRegistry(SchemaRegistry):
             if _same(self.by_id(number).text, schema.text):
                 return number
         return schema.id
+
+
+def _text(file: Path) -> str:
+    """The text of a file, bounded in size."""
+    try:
+        if file.stat().st_size > _MAX_BYTES:
+            raise SchemaUnknown(f"{file} is larger than {_MAX_BYTES} bytes")
+        return file.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as e:
+        raise SchemaUnavailable(f"{file} cannot be read: {e}") from None
 
 
 def _same(left: str, right: str) -> bool:

@@ -140,6 +140,7 @@ class Epochs:
             try:
                 rows = flow.decoding.relation(raw, records.column)
             except SchemaUnavailable as e:
+                flow.decoding.counted()  # what was decoded of this batch is decoded again
                 self._observer.on(Notice("warning", "registry.unavailable", f"{flow.table.name}: {e}; trying again"))
                 if self._stopping.wait(pause / SECOND_NS):
                     raise

@@ -116,7 +116,9 @@ def test_what_is_cut_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str])
 
 @pytest.mark.parametrize(("name", "content", "reason"), [
     ("x.avsc", b"{", "the file is no JSON"), ("x.avsc", b'{"type":"record","name":"R"}', "needs 'fields'"), ("x.json", b'{"type":"object"}', "no 'properties'"),
-    ("x.desc", b"not a descriptor", "no Protobuf descriptor set"), ("x.avsc", json.dumps(AVRO).encode(), "holds no record 'Nope'"),
+    ("x.desc", b"not a descriptor", "no Protobuf descriptor set"), ("x.avsc", b"garbage", "the file is no JSON"), ("x.avsc", b"\xff", "no text in UTF-8"),
+    ("x.avro", b"garbage", "no Avro container"), ("x.avro", b"", "the file is empty"), ("x.desc", b"", "the file is empty"), ("x.json", b"no{", "the file is no JSON"),
+    ("x.avsc", json.dumps(AVRO).encode(), "holds no record 'Nope'"),
 ])  # fmt: skip
 def test_files_that_are_no_schema(tmp_path: Path, name: str, content: bytes, reason: str) -> None:
     """The file and the reason are said."""
@@ -267,3 +269,29 @@ def test_shapes_stay_as_they_are(name: str, capsys: pytest.CaptureFixture[str]) 
 
     assert out == golden.read_text()
     assert [line.split()[0] for line in out.splitlines()[2:] if not line.startswith(("warning", "note"))] == [f.path for f in describe(decoded.batch.schema)]
+
+
+@pytest.mark.parametrize("name", ["o.avsc", "in/o.avro", "o.json"])
+def test_a_folder_of_other_schemas(tmp_path: Path, name: str) -> None:
+    """Only .proto files make a folder one schema; the others are described one by one, and the message names one."""
+    (tmp_path / "in").mkdir()
+    (tmp_path / name).write_text("{}")
+    with pytest.raises(UserError, match="each is described by itself") as caught:
+        describe_schema(str(tmp_path))
+
+    assert caught.value.hint == f"for example twg describe-schema {tmp_path / name}"
+
+
+def test_the_only_message(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What is imported does not count where one message is looked for; a wrong name gets the nearest of the file's own (PRO-03)."""
+    (tmp_path / "money.proto").write_text('syntax = "proto3"; package shop; message Money { int64 units = 1; }')
+    text = 'syntax = "proto3"; package shop; import "money.proto"; import "google/protobuf/timestamp.proto"; message Order { Money m = 1; }'
+    (tmp_path / "order.proto").write_text(text)
+    for path in (tmp_path / "order.proto", tmp_path):
+        describe_schema(str(path))
+        assert capsys.readouterr().out.startswith("protobuf shop.Order\n")
+    for wrong in ("shop.Ordr", "ordr", "Ordre"):
+        with pytest.raises(UserError, match=rf"there is no message '{wrong}'; did you mean 'shop\.Order'\?"):
+            describe_schema(str(tmp_path / "order.proto"), message=wrong)
+    with pytest.raises(UserError, match=r"known are shop\.Order, shop\.Money$|known are shop\.Money, shop\.Order$"):
+        describe_schema(str(tmp_path / "order.proto"), message="Zzz")

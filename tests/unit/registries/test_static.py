@@ -42,7 +42,7 @@ def test_what_is_not_there(tmp_path: Path) -> None:
     inside = tmp_path / "in"
     inside.mkdir()
     (tmp_path / "secret.avsc").write_text('"int"')
-    with pytest.raises(SchemaUnknown, match=r"there is no 9.avsc in"):
+    with pytest.raises(SchemaUnknown, match=r"there is no 9.avsc, 9.json or 9.proto in"):
         static(inside).by_id(9)
     for outside in ("../secret", "/etc/hostname", "x/../../secret"):
         with pytest.raises(SchemaUnknown):
@@ -62,3 +62,23 @@ def test_one_file_answers_for_every_subject(tmp_path: Path) -> None:
     file.write_text('"int"')
 
     assert static(file).latest("whatever").text == static(file).by_id(3).text == '"int"'
+
+
+def test_imports_are_files_of_the_folder(tmp_path: Path) -> None:
+    """What a .proto file imports is found below the folder, each file once, to the bottom; what is not there, and a cycle, are said (REG-05)."""
+    (tmp_path / "shop").mkdir()
+    (tmp_path / "5.proto").write_text('import "shop/a.proto"; import "shop/b.proto";\nimport "google/protobuf/timestamp.proto";\nmessage O {}')
+    (tmp_path / "t-value.proto").write_text((tmp_path / "5.proto").read_text())
+    (tmp_path / "shop/a.proto").write_text('import "shop/b.proto"; message A {}')
+    (tmp_path / "shop/b.proto").write_text("message B {}")
+    found = static(tmp_path).latest("t-value")
+
+    assert found.id == 5
+    assert [name for name, _ in found.references] == ["shop/a.proto", "shop/b.proto"]
+    assert [name for name, _ in found.references[0][1].references] == ["shop/b.proto"]
+    assert static(tmp_path / "5.proto").latest("x").references == found.references
+
+    for wanted, said in {"shop/c.proto": "no such file below", "../x.proto": "no such file below", "8.proto": "or itself"}.items():
+        (tmp_path / "8.proto").write_text(f'import "{wanted}";')
+        with pytest.raises(SchemaUnknown, match=said):
+            static(tmp_path).by_id(8)

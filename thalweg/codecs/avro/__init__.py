@@ -57,8 +57,8 @@ def _decoder(request: DecodeRequest, registry: SchemaRegistry | None) -> Decoder
         text = request.options.schema
         given = [] if text is None else [RegisteredSchema("avro.schema", "AVRO", text)]
         known = Fingerprints(given, registry)
-        return AvroDecoder(table, request.metadata_prefix, known, framing=SINGLE_OBJECT, is_key=request.is_key)
-    return AvroDecoder(table, request.metadata_prefix, registry if framed else None, is_key=request.is_key)
+        return AvroDecoder(table, request.metadata_prefix, known, framing=SINGLE_OBJECT, is_key=request.is_key, wanted=request.wanted)
+    return AvroDecoder(table, request.metadata_prefix, registry if framed else None, is_key=request.is_key, wanted=request.wanted)
 
 
 PLUGIN = CodecPlugin(

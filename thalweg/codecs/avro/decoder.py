@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from thalweg.arrow.rows import FRAMING, LIMIT, MALFORMED, RESERVED, SCHEMA_UNKNOWN, TYPE, BadValue, RowCollector
+from thalweg.arrow.rows import FRAMING, LIMIT, MALFORMED, RESERVED, SCHEMA_UNKNOWN, TYPE, BadValue, RowCollector, bytes_left
 from thalweg.arrow.schema_header import header_name, header_values
 from thalweg.codecs.avro.framing import CONFLUENT, Framing, from_header, looks_like
 from thalweg.codecs.avro.match import Incompatible
@@ -17,7 +18,7 @@ from thalweg.errors import SchemaUnknown
 from thalweg.ports.codec import Decoder
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     import pyarrow as pa
 
@@ -29,15 +30,18 @@ class AvroDecoder(Decoder):
     """Reads plain data by one schema, or framed data by the schema that each payload names."""
 
     def __init__(
-        self, table: Table, prefix: str, registry: SchemaRegistry | None, *, framing: Framing = CONFLUENT, is_key: bool = False
-    ) -> None:
-        """``registry`` None: the payloads are plain data, written by the table's own schema."""
+        self, table: Table, prefix: str, registry: SchemaRegistry | None, *, framing: Framing = CONFLUENT, is_key: bool = False,
+        wanted: Collection[str] | None = None,
+    ) -> None:  # fmt: skip
+        """``registry`` None: the payloads are plain data, written by the table's own schema. ``wanted``: the columns whose cuts count."""
         self.framing = framing
         self._table = table
         self._prefix = prefix
         self._registry = registry
         self._header = header_name(is_key=is_key)
-        self._resolver = Resolver(missing_is_null=table.reader is None, declared=table.declared)
+        unread = frozenset() if wanted is None else frozenset(table.schema.names) - frozenset(wanted)
+        self._resolver = Resolver(missing_is_null=table.reader is None, declared=table.declared, unread=unread)
+        self._cut: Counter[str] = Counter()
         self._readers: dict[int | str, Read | BadValue] = {}
         self._plain = None if table.reader is None else self._resolver.read(table.reader, table.reader, table.root)
         self._blocks = Blocks()
@@ -75,8 +79,8 @@ class AvroDecoder(Decoder):
 
     @property
     def fallbacks(self) -> Mapping[str, int]:
-        """How often each of them was written as text."""
-        return dict(self._resolver.texts)
+        """How often each of them was written as text, in good rows."""
+        return dict(self._cut)
 
     def decode(self, payloads: pa.BinaryArray, headers: pa.ListArray | None) -> Decoded:
         """Decode each payload by the schema that it names."""
@@ -86,10 +90,13 @@ class AvroDecoder(Decoder):
         for row, payload in enumerate(payloads.to_pylist()):
             try:
                 read, start = self._reader(payload, named[row] if named else None, unknown)
+                self._resolver.texts.clear()
                 value = _datum(read, Cursor(payload, start))
             except BadValue as e:
                 rows.reject(row, e if self._registry is not None else _hinted(e, payload))
                 continue
+            if self._resolver.texts:
+                self._cut.update(self._resolver.texts)
             if self._table.flat:
                 rows.add(row, self._nothing if value is None else value)
             else:
@@ -151,5 +158,5 @@ def _datum(read: Read, c: Cursor) -> Any:  # noqa: ANN401 - whatever the column 
     except RecursionError:
         raise BadValue(LIMIT, "nested too deep") from None
     if c.left:
-        raise BadValue(MALFORMED, f"{c.left} bytes are left after the datum")
+        raise BadValue(MALFORMED, f"{bytes_left(c.left)} after the datum")
     return value

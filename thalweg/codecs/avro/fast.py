@@ -143,7 +143,8 @@ class FastAvroDecoder(Decoder):
         try:
             program = compile_decoder(
                 writer, table.reader or writer, declared=table.schema, max_depth=options.max_depth, union=options.union,
-                missing_is_null=table.reader is None, wanted=self._schema.names, on_text=self._note_cut,
+                missing_is_null=table.reader is None, wanted=self._schema.names,
+                on_text=None if table.declared else self._note_cut,
             )  # fmt: skip
         except (Unsupported, Incompatible, SchemaError):
             return None

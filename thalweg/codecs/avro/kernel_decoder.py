@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -47,15 +48,33 @@ class Unsupported(Exception):
     """Schemas that only the reference decoder resolves."""
 
 
+@dataclass(slots=True)
+class Texts:
+    """Types of the values that became JSON text in one batch, told when the batch is whole: a part of it may be decoded twice."""
+
+    on_text: Callable[[str], None] | None
+    seen: list[str] = field(default_factory=list)
+
+    def tell(self) -> None:
+        """Say them all."""
+        if self.on_text is not None:
+            for name in self.seen:
+                self.on_text(name)
+        self.seen.clear()
+
+
 class AvroProgram:
     """Decodes what one writer's schema wrote. Used by one thread at a time.
 
     ``schema`` is the schema of every batch; ``cuts`` has a line for each record that lies too deep and becomes JSON text.
     """
 
-    def __init__(self, schema: pa.Schema, writer: Node, root: Target, wanted: list[int] | None, cuts: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self, schema: pa.Schema, writer: Node, root: Target, wanted: list[int] | None, cuts: tuple[str, ...] = (), texts: Texts | None = None
+    ) -> None:
         """``root`` holds the targets of all of the schema's columns; ``wanted``: the numbers of those that are kept."""
         self.cuts = cuts
+        self._texts = texts or Texts(None)
         fields = root.slots.children if wanted is not None else (root.slots,)
         kept = range(len(fields)) if wanted is None else wanted
         self._fields = [fields[i] for i in kept]
@@ -77,12 +96,15 @@ class AvroProgram:
     def decode(self, payloads: pa.BinaryArray, skip_bytes: int | npt.NDArray[np.int32] = 0) -> KernelRows:
         """Decode each payload after ``skip_bytes`` bytes of framing, one number or one a row. A bad row costs itself."""
         try:
-            return self._decode(payloads, skip_bytes, self._program.copy())
+            found = self._decode(payloads, skip_bytes, self._program.copy())
         except TextFault:
+            self._texts.seen.clear()
             careful = self._program.copy()
             marks = careful[:, p.P_OP] & avro_ops.OPS == avro_ops.MARK
             careful[marks, p.P_OP], careful[marks, p.P_ARG] = avro_ops.FAIL, p.SLOW
-            return self._decode(payloads, skip_bytes, careful)
+            found = self._decode(payloads, skip_bytes, careful)
+        self._texts.tell()
+        return found
 
     def _decode(self, payloads: pa.BinaryArray, skip_bytes: int | npt.NDArray[np.int32], program: Longs) -> KernelRows:
         """Run a program over the payloads. Raises TextFault where kept bytes cannot be written as text."""
@@ -152,9 +174,10 @@ def compile_decoder(
     if enum == "dictionary":
         Resolver(missing_is_null=missing_is_null, declared=declared is not None).read(written, meant, column)
     kept = [i for i, name in enumerate(schema.names) if wanted is None or name in wanted] if flat else None
+    texts = Texts(on_text)
     try:
-        root = Columns(missing_is_null=missing_is_null, on_text=on_text).target([written], meant, column)
-        return AvroProgram(schema, written, root, kept, tuple(unfolding.cuts))
+        root = Columns(missing_is_null=missing_is_null, on_text=None if on_text is None else texts.seen.append).target([written], meant, column)
+        return AvroProgram(schema, written, root, kept, tuple(unfolding.cuts), texts)
     except Incompatible as e:
         raise Unsupported(f"{e.where}: {e.message}") from None
 

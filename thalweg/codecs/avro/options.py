@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from thalweg.model.options import at_least, duration, one_of, option
+from thalweg.model.options import MAX_DEPTH, at_least, duration, one_of, option, within
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,5 +38,5 @@ class AvroOptions:
         doc="what a union of several types becomes: an Arrow dense union, or a struct with one nullable field a branch",
     )
     max_depth: int = option(
-        "decode.max_depth", at_least(1), default=24, doc="records inside records that become columns; what lies deeper becomes JSON text"
+        "decode.max_depth", within(1, MAX_DEPTH), default=24, doc="records inside records that become columns; what lies deeper becomes JSON text"
     )

@@ -32,11 +32,16 @@ class Resolver:
     """Raise for a branch of a union that cannot be read, instead of when a datum takes it."""
     missing_is_null: bool = False
     """A declared field that the writer does not have is NULL: there is no reader's schema that could give a default."""
-    texts: dict[str, int] = field(default_factory=dict)
-    """How often each type was written as JSON text because it lies too deep."""
+    texts: list[str] = field(default_factory=list)
+    """The type of each value that was written as JSON text because it lies too deep; whoever reads rows empties it."""
     declared: bool = False
-    """JSON columns were asked for, so they are not counted."""
+    """JSON columns were asked for, so they are not noted."""
+    unread: frozenset[str] = frozenset()
+    """Columns that nobody reads: what is cut in them is not noted."""
     _walker: Walker = field(default_factory=Walker)
+    _records: int = 0
+    """Records around the type that is being resolved."""
+    _quiet: bool = False
 
     def read(self, writer: Node, reader: Node, column: pa.Field) -> Read:
         """Reads what ``writer`` wrote as ``reader`` into ``column``. Raises Incompatible or SchemaError."""
@@ -61,10 +66,12 @@ class Resolver:
             return self._any_branch([self._text(b, column) for b in writer.branches])
         if self.declared:
             return _checked_json if writer.kind == "string" else self._walker.text(writer)
-        write, counts, label = self._walker.text(writer), self.texts, writer.label
+        if self._quiet:
+            return self._walker.text(writer)
+        write, seen, label = self._walker.text(writer), self.texts, writer.label
 
         def text(c: Cursor) -> str:
-            counts[label] = counts.get(label, 0) + 1
+            seen.append(label)
             return str(write(c))
 
         return text
@@ -125,7 +132,7 @@ class Resolver:
                 continue
             at = places[target.name]
             try:
-                steps.append((at, target.name, self.read(written.node, target.node, children[at])))
+                steps.append((at, target.name, self._field(written.node, target.node, children[at])))
             except Incompatible as e:
                 raise e.inside(target.name) from None
         taken = {f.name for f in sources.values()}
@@ -133,6 +140,16 @@ class Resolver:
             if name in by_name and name not in taken:
                 values[at] = self._default(by_name[name], children[at])
         return _record_reader(steps, values)
+
+    def _field(self, writer: Node, reader: Node, column: pa.Field) -> Read:
+        """Reads one field of a record; the fields of the outermost one are the table's columns."""
+        before = self._quiet
+        self._quiet = before or (not self._records and column.name in self.unread)
+        self._records += 1
+        try:
+            return self.read(writer, reader, column)
+        finally:
+            self._records, self._quiet = self._records - 1, before
 
     def _refuse_unknown(self, places: dict[str, int], by_name: dict[str, Field]) -> None:
         """Refuse a declared field that the reader's schema does not have."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 import pyarrow as pa
 
 from thalweg.arrow.columns import Column, column_of
+from thalweg.codecs.avro.any_writer import refuse_strays
 from thalweg.codecs.avro.match import Incompatible
 from thalweg.codecs.avro.resolve import Resolver
 from thalweg.codecs.avro.schema import Node, SchemaError, parse, parse_registered
@@ -66,6 +67,8 @@ def table_of(request: DecodeRequest, registry: SchemaRegistry | None) -> Table |
     declared = request.declared if request.declared is not None and len(request.declared) else None
     try:
         if declared is not None and _by_declaration(request, registry):
+            if request.format == SINGLE and registry is not None:
+                refuse_strays(declared, registry.schemas())
             return _by_each_writer(declared)
         reader = reader_schema(request, registry)
         if reader is None:

@@ -6,7 +6,7 @@ import struct
 from collections.abc import Callable
 from typing import Any, Final
 
-from thalweg.arrow.rows import LIMIT, MALFORMED, BadValue
+from thalweg.arrow.rows import LIMIT, MALFORMED, BadValue, bytes_left
 
 MAX_EMPTY_ITEMS: Final = 1_000
 """Items of no bytes that the arrays of one datum may claim; nothing else bounds them."""
@@ -178,7 +178,7 @@ def open_block(c: Cursor, least: int) -> int:
         c.stop = c.pos + size
     if least:
         if count > (len(c.data) - c.pos) // least:
-            raise BadValue(MALFORMED, f"{count} items are claimed, {len(c.data) - c.pos} bytes are left")
+            raise BadValue(MALFORMED, f"{count} items are claimed, {bytes_left(len(c.data) - c.pos)}")
     else:
         c.empties += count
         if c.empties > MAX_EMPTY_ITEMS:

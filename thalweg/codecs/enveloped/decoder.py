@@ -66,6 +66,21 @@ class Enveloped(Decoder):
         return self.inner.schema
 
     @property
+    def name(self) -> str:
+        """The inner decoder's."""
+        return self.inner.name
+
+    @property
+    def coarse(self) -> tuple[str, ...]:
+        """The inner decoder's."""
+        return self.inner.coarse
+
+    @property
+    def finer(self) -> int:
+        """The inner decoder's."""
+        return self.inner.finer
+
+    @property
     def notices(self) -> tuple[str, ...]:
         """The inner decoder's."""
         return self.inner.notices

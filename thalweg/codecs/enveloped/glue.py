@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from thalweg.arrow.fronts import front, without
-from thalweg.arrow.rows import FRAMING, LIMIT
+from thalweg.arrow.rows import FRAMING, LIMIT, bytes_left
 from thalweg.codecs.enveloped.decoder import Piece, keys_of
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def _inflate(data: bytes) -> bytes | tuple[str, str]:
     if not machine.eof:
         return FRAMING, "the zlib stream ends too early"
     if machine.unused_data:
-        return FRAMING, f"{len(machine.unused_data)} bytes are left after the zlib stream"
+        return FRAMING, f"{bytes_left(len(machine.unused_data))} after the zlib stream"
     return out
 
 

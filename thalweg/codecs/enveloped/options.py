@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from thalweg.model.options import at_least, boolean, duration, integer, one_of, option, size
+from thalweg.model.options import MAX_DEPTH, at_least, boolean, duration, integer, one_of, option, size, within
 
 
 def _width(value: str) -> int:
@@ -51,6 +51,6 @@ class EnvelopedOptions:
     timestamp: str | None = option("protobuf.timestamp", one_of("us", "ns"), default=None, doc="as in format `protobuf-confluent`")
     defaults: bool | None = option("protobuf.defaults", boolean, default=None, doc="as in format `protobuf-confluent`")
     max_depth: int | None = option(
-        "decode.max_depth", at_least(1), default=None, doc="as in the formats `avro-confluent`, `json-confluent` and `protobuf-confluent`"
+        "decode.max_depth", within(1, MAX_DEPTH), default=None, doc="as in the formats `avro-confluent`, `json-confluent` and `protobuf-confluent`"
     )
     max_bytes: int | None = option("decode.max_bytes", at_least(1, size), default=None, doc="as in format `json-confluent`")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from thalweg.model.options import at_least, duration, option, size
+from thalweg.model.options import MAX_DEPTH, at_least, duration, option, size, within
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class JsonOptions:
     key_file: str | None = option("json-confluent.ssl.key.location", default=None, doc="the key of the client's certificate, a PEM file")
     timeout_ns: int = option("json-confluent.timeout", at_least(1, duration), default=10_000_000_000, doc="longest wait for one answer")
     max_depth: int = option(
-        "decode.max_depth", at_least(1), default=64, doc="levels of objects and arrays in one document; a deeper one is a bad record"
+        "decode.max_depth", within(1, MAX_DEPTH), default=64, doc="levels of objects and arrays in one document; a deeper one is a bad record"
     )
     max_bytes: int = option(
         "decode.max_bytes", at_least(1, size), default=8 << 20, doc="size of one document; a larger one is a bad record"

@@ -42,7 +42,7 @@ def _decoder(request: DecodeRequest, registry: SchemaRegistry | None) -> Decoder
     if table is None or registry is None:
         raise UserError(f"format '{request.format}' needs its descriptors to decode")
     asked = None if request.format == "protobuf" else registry
-    return ProtobufDecoder(table, asked, is_key=request.is_key, naming=NAMINGS.get(request.format))
+    return ProtobufDecoder(table, asked, is_key=request.is_key, naming=NAMINGS.get(request.format), wanted=request.wanted)
 
 
 PLUGIN = CodecPlugin(

@@ -18,7 +18,7 @@ from thalweg.errors import SchemaUnknown
 from thalweg.ports.codec import Decoder
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     import pyarrow as pa
     from google.protobuf.descriptor import Descriptor
@@ -36,14 +36,17 @@ _MOST_KNOWN: Final = 10_000
 class ProtobufDecoder(Decoder):
     """Reads payloads by the table's message; of framed ones it checks that their schema wrote that message."""
 
-    def __init__(self, table: Table, registry: SchemaRegistry | None, *, is_key: bool = False, naming: Naming | None = None) -> None:
-        """``registry`` None: the payloads have no framing; ``naming`` None: it is Confluent's."""
+    def __init__(
+        self, table: Table, registry: SchemaRegistry | None, *, is_key: bool = False, naming: Naming | None = None,
+        wanted: Collection[str] | None = None,
+    ) -> None:  # fmt: skip
+        """``registry`` None: the payloads have no framing; ``naming`` None: it is Confluent's; ``wanted``: the columns whose cuts count."""
         self.table, self.naming = table, naming
         self._header = header_name(is_key=is_key)
         self._writers = None if registry is None else Writers(table, registry)
         self._parser = Parser(table.form, table.max_items)
         self._storing = Storing()
-        self._store = self._storing.row(table.shapes)
+        self._store = self._storing.root(table.shapes, wanted)
         self._columns = [assembled(s) for s in table.shapes]
 
     @property

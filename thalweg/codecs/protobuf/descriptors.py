@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -58,19 +59,29 @@ class MessageSet:
     """Top-level messages of the root file in its order; of all files where there is no root."""
 
     def find(self, name: str | None) -> Descriptor:
-        """The message with this full name, or the only one with this short name; None for the only one there is. Raises DescriptorError."""
+        """The message with this full name, or the only one with this short name. Raises DescriptorError.
+
+        None: the only one there is, those of files that others import aside.
+        """
         if name is None:
-            if len(self.roots) == 1:
-                return self.roots[0]
-            raise DescriptorError(f"there are {len(self.roots) or 'no'} messages: {_listed([m.full_name for m in self.roots])}")
+            imported = {file.name for message in self.roots for file in message.file.dependencies}
+            found = [m for m in self.roots if m.file.name not in imported]
+            if len(found) == 1:
+                return found[0]
+            raise DescriptorError(f"there are {len(found) or 'no'} messages: {_listed([m.full_name for m in found])}")
         exact = self.messages.get(name.removeprefix("."))
         if exact is not None:
             return exact
         found = [m for full, m in self.messages.items() if full.rpartition(".")[2] == name]
         if len(found) == 1:
             return found[0]
-        known = _listed(list(self.messages))
-        raise DescriptorError(f"there {'are several messages' if found else 'is no message'} '{bounded(name)}'; known are {known}")
+        if found:
+            raise DescriptorError(f"there are several messages '{bounded(name)}': {_listed([m.full_name for m in found])}")
+        own = [full for full, m in self.messages.items() if not m.file.name.startswith(_GOOGLE)] or list(self.messages)
+        near = difflib.get_close_matches(name.lower(), [n for full in own for n in {full.lower(), full.lower().rpartition(".")[2]}], n=1)
+        meant = [full for full in own if near and near[0] in {full.lower(), full.lower().rpartition(".")[2]}]
+        mean = f"did you mean '{bounded(meant[0])}'?" if meant else f"known are {_listed(own)}"
+        raise DescriptorError(f"there is no message '{bounded(name)}'; {mean}")
 
     def at(self, place: Place) -> Descriptor:
         """The message that framing names. Raises DescriptorError."""

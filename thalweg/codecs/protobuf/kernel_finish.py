@@ -62,13 +62,12 @@ def as_text(part: Part, max_items: int, on_text: Callable[[str], None] | None) -
     form = part.form
     assert form is not None
     parser = Parser(form, max_items)
-    cut = on_text if form.special != "json" else None
 
     def text(raw: bytes | None) -> str | None:
         if raw is None:
             return None
-        if cut is not None:
-            cut(form.name)
+        if on_text is not None:
+            on_text(form.name)
         return one_text(part, parser.parse(raw))
 
     return lambda array: pa.array([text(raw) for raw in array.to_pylist()], pa.string())

@@ -215,7 +215,7 @@ class Compiler:
         form = part.form
         assert form is not None
         tag = part.number << 3 | part.wire_type
-        slots = Slots(pa.binary(), valid=False, finish=as_text(part, self._max_items, self._on_text))
+        slots = Slots(pa.binary(), valid=False, finish=as_text(part, self._max_items, self._on_text if shape.cut else None))
         if part.type == F.TYPE_GROUP or not self._checks.is_checkable(part):
             self.tables.put(table, tag, self._row(op.LEAVE, mark, slots, path))
             return slots

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from thalweg.model.options import at_least, boolean, duration, one_of, option
+from thalweg.model.options import MAX_DEPTH, at_least, boolean, duration, one_of, option, within
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class ProtobufOptions:
     )
     defaults: bool = option("protobuf.defaults", boolean, default=False, doc="whether an unset field with a declared default holds it, instead of NULL")
     max_depth: int = option(
-        "decode.max_depth", at_least(1), default=24, doc="messages inside messages that become columns; what lies deeper becomes JSON text"
+        "decode.max_depth", within(1, MAX_DEPTH), default=24, doc="messages inside messages that become columns; what lies deeper becomes JSON text"
     )
     url: str | None = option(
         "protobuf-confluent.url", default=None,

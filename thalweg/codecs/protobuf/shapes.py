@@ -50,6 +50,8 @@ class Shape:
     """What an unset field holds, as the wire would say it; None for NULL."""
     whole: bool = False
     """JSON text of all values of a repeated field."""
+    cut: bool = False
+    """JSON text because the message lies too deep, not because it was asked for."""
 
     @property
     def column(self) -> pa.Field:
@@ -164,7 +166,7 @@ class Unfolding:
             return Shape("json", name, pa.string(), part)
         if len(path) >= self.max_depth:
             self.cuts.append(f"'{where}': message {form.name} lies deeper than 'decode.max_depth' ({self.max_depth}) and becomes JSON text")
-            return Shape("json", name, pa.string(), part)
+            return Shape("json", name, pa.string(), part, cut=True)
         if declared is not None and not kinds.is_struct(declared.type):
             raise Incompatible(f"declared as {declared.type}, but the field is message {form.name}")
         members = self._members(form, (*path, form), where, None if declared is None else list(declared.type))

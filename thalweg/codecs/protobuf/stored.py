@@ -1,4 +1,4 @@
-"""Parsed messages to what Arrow stores, column by column; counts what was cut on the way."""
+"""Parsed messages to what Arrow stores, column by column; counts what was cut on the way, of rows that turn out good."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from thalweg.codecs.protobuf.oracle import NANOS, State
 from thalweg.codecs.protobuf.text import field_text, one_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from thalweg.codecs.protobuf.forms import Part
     from thalweg.codecs.protobuf.shapes import Shape
@@ -29,21 +29,29 @@ class Storing:
         """Messages that became JSON text because they lie too deep."""
         self.finer = 0
         """Times with digits finer than their column's unit."""
+        self._seen: list[str] = []
+        self._counts = True
 
-    def row(self, shapes: Sequence[Shape]) -> Callable[[State], tuple[Any, ...]]:
+    def root(self, shapes: Sequence[Shape], wanted: Collection[str] | None) -> Callable[[State], tuple[Any, ...]]:
+        """Stores a row. What became text counts where the row is good, in the columns that somebody reads (``wanted``; None for all)."""
+        members = []
+        for shape in shapes:
+            self._counts = wanted is None or shape.name in wanted
+            members.append((shape.part.index, shape.name, self._field(shape)))
+        store = _members(members)
+
+        def row(state: State) -> tuple[Any, ...]:
+            self._seen.clear()
+            out = store(state)
+            if self._seen:
+                self.cut.update(self._seen)
+            return out
+
+        return row
+
+    def _struct(self, shapes: Sequence[Shape]) -> Callable[[State], tuple[Any, ...]]:
         """Stores the fields of a message."""
-        members = [(s.part.index, s.name, self._field(s)) for s in shapes]
-
-        def store(state: State) -> tuple[Any, ...]:
-            out = []
-            for index, name, each in members:
-                try:
-                    out.append(each(state[index]))
-                except BadValue as e:
-                    raise e.inside(name) from None
-            return tuple(out)
-
-        return store
+        return _members([(s.part.index, s.name, self._field(s)) for s in shapes])
 
     def _field(self, shape: Shape) -> Callable[[Any], Any]:
         """Stores a field, set or not."""
@@ -65,7 +73,7 @@ class Storing:
         if shape.kind == "enum":
             return _namer(shape.part)
         if shape.kind == "struct":
-            return self.row(shape.children)
+            return self._struct(shape.children)
         if shape.kind == "json":
             return self._json(shape)
         if shape.kind == "wrapper":
@@ -77,13 +85,13 @@ class Storing:
         return lambda value: value
 
     def _json(self, shape: Shape) -> Callable[[Any], str]:
-        """Text; a message that is no JSON by its type is counted."""
+        """Text; a message that lies too deep is noted."""
         form = shape.part.form
-        cut = None if form is None or form.special == "json" else form.name
+        cut = form.name if form is not None and shape.cut and self._counts else None
 
         def store(state: Any) -> str:  # noqa: ANN401 - a message's state
             if cut is not None:
-                self.cut[cut] += 1
+                self._seen.append(cut)
             return one_text(shape.part, state)
 
         return store
@@ -112,6 +120,21 @@ def assembled(shape: Shape) -> Column:
     if shape.kind in {"struct", "list", "map"}:
         return Column(shape.type, tuple(assembled(c) for c in shape.children))
     return column_of(shape.type)
+
+
+def _members(members: Sequence[tuple[int, str, Callable[[Any], Any]]]) -> Callable[[State], tuple[Any, ...]]:
+    """Stores fields in turn; a fault knows its field."""
+
+    def store(state: State) -> tuple[Any, ...]:
+        out = []
+        for index, name, each in members:
+            try:
+                out.append(each(state[index]))
+            except BadValue as e:
+                raise e.inside(name) from None
+        return tuple(out)
+
+    return store
 
 
 def _namer(part: Part) -> Callable[[int], str]:

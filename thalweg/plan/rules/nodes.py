@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 _ROW = pa.field(ROW, pa.int32(), nullable=False)
 
+_BRANCHES = "take a branch with union_extract({}, '<branch>'), or read the table with 'avro.union' 'struct'"
+
 
 def nodes(draft: Draft) -> None:
     """Plan the queries in their order; what hangs on something broken is left out."""
@@ -82,11 +84,16 @@ def _node(draft: Draft, query: Query, found: Lineage, reads: list[Relation], *, 
 def _plan(draft: Draft, query: Query, sql: str) -> pa.Schema | None:
     """The schema of the query as written; a refusal is noted at the word it speaks of."""
     try:
-        return draft.session.schema_of(sql)
+        schema, casts = draft.session.schema_of(sql), draft.session.union_casts(sql)
     except QueryRefused as e:
         found = refusals.place(e.message, sql)
-        draft.fail(found.message, query.fragment.start + found.offset, found.width, found.hint or e.hint)
+        hint = _BRANCHES.format("column") if "type Union(" in e.message else None
+        draft.fail(found.message, query.fragment.start + found.offset, found.width, found.hint or e.hint or hint)
         return None
+    for name in casts:
+        found = refusals.place(f"column '{name.rpartition('.')[2]}' is a union: a cast or comparison makes NULL of its other branches", sql)
+        draft.fail(found.message, query.fragment.start + found.offset, found.width, _BRANCHES.format(name))
+    return None if casts else schema
 
 
 def _columns(draft: Draft, query: Query, schema: pa.Schema, reads: list[Relation]) -> bool:

@@ -21,10 +21,13 @@ if TYPE_CHECKING:
 _LEVELS = {"zstd": (1, 22), "gzip": (1, 9)}
 _REFUSED = (
     (pa.types.is_interval, "keep the parts as numbers or cast it to text"),
-    (pa.types.is_union, "select its members one by one, or cast it to text"),
     (pa.types.is_run_end_encoded, "cast it to its value type"),
     (pa.types.is_null, "give it a type, such as cast(NULL AS VARCHAR)"),
 )
+
+
+_LEVELS_INSIDE = 98
+"""Structs, and twice the lists and maps, around a value that Parquet's readers still open."""
 
 
 def guarantee(target: Target) -> Guarantee:
@@ -65,6 +68,10 @@ def unholdable(kind: pa.DataType, path: str) -> Iterator[str]:
         yield from unholdable(kind.item_type, f"{path}.value")
     elif t.is_list(kind) or t.is_large_list(kind) or t.is_fixed_size_list(kind) or t.is_list_view(kind) or t.is_large_list_view(kind):
         yield from unholdable(kind.value_type, f"{path}[]")
+    elif t.is_union(kind):
+        branch = next((f.name for f in map(kind.field, range(kind.num_fields)) if not t.is_null(f.type)), "branch")
+        instead = f"read the table with 'avro.union' 'struct', or take its branches with union_extract({path}, '{branch}')"
+        yield f"column {path!r}: Parquet cannot hold {kind}; {instead}"
     elif advice := _advice(kind):
         yield f"column {path!r}: Parquet cannot hold {kind}; {advice}"
 
@@ -142,6 +149,21 @@ def _columns(schema: pa.Schema) -> Iterator[str]:
             yield f"column {name!r} is there {count} times; give each its own name with AS"
     for field in schema:
         yield from unholdable(field.type, field.name)
+        levels = _levels(field.type)
+        if levels > _LEVELS_INSIDE:
+            advice = "lower 'decode.max_depth', or select less of it"
+            yield f"column {field.name!r} is nested {levels} levels deep, and Parquet's readers open {_LEVELS_INSIDE}; {advice}"
+
+
+def _levels(kind: pa.DataType) -> int:
+    """Groups of Parquet around the innermost value: one for a struct, two for a list or map."""
+    if isinstance(kind, pa.BaseExtensionType):
+        return _levels(kind.storage_type)
+    if pa.types.is_map(kind):
+        return 2 + max(_levels(kind.key_type), _levels(kind.item_type))
+    if not pa.types.is_nested(kind):
+        return 0
+    return (1 if pa.types.is_struct(kind) else 2) + max((_levels(kind.field(i).type) for i in range(kind.num_fields)), default=0)
 
 
 def _partition_columns(schema: pa.Schema, columns: tuple[str, ...]) -> Iterator[str]:

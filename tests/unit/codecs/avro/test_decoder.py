@@ -247,7 +247,7 @@ def test_payloads_must_end_with_the_datum() -> None:
         out = table(field(kind)).decode([whole, whole[:-1], b"", whole + b"\0"])
         assert out.rows.to_pylist() == [0]
         assert (out.bad.rows, out.bad.codes) == ([1, 2, 3], ["decode.malformed"] * 3)
-        assert out.bad.messages[-1].startswith("1 bytes are left after the datum")
+        assert out.bad.messages[-1].startswith("1 byte is left after the datum")
 
 
 def test_payloads_that_are_not_plain() -> None:

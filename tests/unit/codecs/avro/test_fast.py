@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import time
 import uuid
@@ -115,3 +116,34 @@ def test_seven_bytes_that_claim_a_trillion_items(items: Any) -> None:  # noqa: A
 
 class _Stranger:
     """No Avro decoder."""
+
+
+CHAIN = {"type": "record", "name": "Node", "fields": [{"name": "v", "type": "string"}, {"name": "next", "type": ["null", "Node"], "default": None}]}
+SHORT, DEEP, DEEPER = "02 61 00", "02 61 02 02 61 02 02 61 00", "02 61 02 02 61 02 02 61 02 02 61 00"
+
+
+def chain(**options: str) -> CodecBench:
+    """A record inside itself, two levels of which become columns."""
+    return CodecBench("avro", options={"avro.schema": json.dumps(CHAIN), "decode.max_depth": "2", **options})
+
+
+def test_cuts_of_good_rows_count_once() -> None:
+    """A bad row's cuts do not count, also where the exact path reads the rows of a batch again; both decoders say the same (DEC-11)."""
+    one, two = quick(chain()), chain().decoder()
+    good = [bytes.fromhex(text) for text in (SHORT, DEEP, DEEPER)]
+    trailing, no_text = bytes.fromhex(DEEP + "00"), bytes.fromhex("02 61 02 02 61 02 02 ff 00")
+    for sent, cut in ((good, 2), ([*good, trailing], 4), ([*good, no_text, *good], 8), ([no_text], 8), ([], 8)):
+        assert decode(one, sent).batch == decode(two, sent).batch
+        assert dict(one.fallbacks) == dict(two.fallbacks) == {"Node": cut}
+
+
+def test_cuts_that_nobody_reads_do_not_count() -> None:
+    """What lies too deep in a column that no query reads is made by neither decoder, or at least not counted (DEC-04, DEC-11)."""
+    bench = chain()
+    request = dataclasses.replace(bench.request, wanted=frozenset({"v"}))
+    two = registry.load("codecs", "avro").decoder(request, None)
+    one = fast.make(request, None, two)
+    assert one is not None
+    for decoder in (two, one):
+        assert decode(decoder, [bytes.fromhex(DEEP)]).batch.num_rows == 1
+        assert dict(decoder.fallbacks) == {}

@@ -148,3 +148,32 @@ def test_schemas_may_come_later(tmp_path: Path) -> None:
         known.latest("t")
     with pytest.raises(SchemaUnknown, match="no number"):
         known.register("t", RegisteredSchema(1, "AVRO", '"int"'))
+
+
+@pytest.mark.parametrize(
+    ("column", "said"),
+    [
+        (pa.field("bb", pa.string()), "column 'bb': none of the schemas has such a field; did you mean 'b'?"),
+        (pa.field("amount", pa.string()), "column 'amount': none of the schemas has such a field; there are: a, b"),
+        (pa.field("b", pa.int64()), "column 'b': declared"),
+        (pa.field("a", pa.timestamp("us")), "column 'a': declared"),
+    ],
+)
+def test_columns_that_no_schema_gives(tmp_path: Path, column: pa.Field, said: str) -> None:
+    """A declared column that no schema of the folder has, or has so that it fits, is refused, not NULL for ever."""
+    fine = pa.field("b", pa.string()) if column.name == "a" else pa.field("a", pa.int64())
+    table = bench({"avro.schema-folder": "f"}, pa.schema([fine, column]), fill(tmp_path))
+
+    with pytest.raises(UserError, match=re.escape(said).replace("declared", ".*")):
+        table.decoder()
+
+
+def test_columns_that_one_schema_gives(tmp_path: Path) -> None:
+    """One schema of several suffices for a column, and a folder that is empty yet refuses none."""
+    wanted = pa.schema([("b", pa.string()), ("a", pa.int32())])
+
+    assert bench({"avro.schema-folder": "f"}, wanted, fill(tmp_path)).decoder().schema == wanted
+    (tmp_path / "empty").mkdir()
+    assert bench({"avro.schema-folder": "f"}, wanted, tmp_path / "empty").decoder().schema == wanted
+    (tmp_path / "broken.avsc").write_text("{")
+    assert bench({"avro.schema-folder": "f"}, pa.schema([("zz", pa.string())]), tmp_path).decoder().schema.names == ["zz"]

@@ -105,7 +105,7 @@ def test_broken_glue_envelopes_cost_their_row(monkeypatch: pytest.MonkeyPatch) -
     ]  # fmt: skip
     for message, part in zip(found.bad.messages, (
         "empty (0 bytes)", "expected 18 bytes", "found byte 123; it looks like JSON", "found byte 0; it looks like Confluent framing",
-        "compression byte 0 (none) or 5 (zlib), found 7", "ends too early", "1 bytes are left after", "no zlib stream", "more than 1000 bytes",
+        "compression byte 0 (none) or 5 (zlib), found 7", "ends too early", "1 byte is left after", "no zlib stream", "more than 1000 bytes",
         "there is no schema 00000000-0000-0000-0000-000000000009", "ends inside",
     ), strict=True):  # fmt: skip
         assert part in message

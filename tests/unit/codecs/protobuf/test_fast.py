@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from tests.oracle.protobuf import message, plain_rows, table
 from tests.oracle.protobuf_schemas import payloads, schema
 from tests.unit.codecs.protobuf.test_decoder import GUID, SECOND, Known, bench, framed
+from thalweg.arrow.columns import JSON_TEXT
 from thalweg.arrow.metadata import HEADERS
 from thalweg.codecs.protobuf import fast
 from thalweg.codecs.protobuf.decoder import ProtobufDecoder
@@ -223,3 +224,28 @@ def test_many_prefixes() -> None:
     assert [from_prefix(found.found[i])[0] for i in found.which[:41]] == [(n % 7, tuple(path)) for n, path in enumerate(paths[:41])]
     assert found.which[43:84].tolist() == found.which[:41].tolist()
     assert np.flatnonzero(found.which < 0).tolist() == [41, 42, 84, 85]
+
+
+def test_cuts_of_good_rows_count() -> None:
+    """What becomes text in a row that turns out bad does not count, on either path; nor what nobody reads (DEC-11)."""
+    of = table(message(TEXT, "R"), max_depth="2", timestamp="ns")
+    one, two = FastProtobufDecoder(ProtobufDecoder(of, None), None), ProtobufDecoder(of, None)
+    deep, far = b"\x1a\x04\x1a\x02\x08\x01", b"\x12\x06\x08\xff\xff\xff\xff\x7f"
+    same(one, two, [deep, deep + far, far + deep])
+    assert dict(two.fallbacks) == {"t.R": 1}
+
+    unread = ProtobufDecoder(of, None, wanted={"n"})
+    same(FastProtobufDecoder(unread, None, wanted={"n"}), ProtobufDecoder(of, None, wanted={"n"}), [])
+    decode(unread, [deep])
+    assert dict(unread.fallbacks) == {}
+
+
+def test_declared_json_is_no_cut() -> None:
+    """A message that is declared JSON was asked for as text: no notice and no count, on either path (DEC-11)."""
+    declared = pa.schema([pa.field("n", pa.int32()), pa.field("in", pa.string(), metadata=JSON_TEXT)])
+    of = table(message(TEXT, "R"), declared=declared)
+    one, two = FastProtobufDecoder(ProtobufDecoder(of, None), None), ProtobufDecoder(of, None)
+    found = decode(one, [b"\x1a\x02\x08\x01"])
+
+    assert found.batch.to_pylist() == decode(two, [b"\x1a\x02\x08\x01"]).batch.to_pylist() == [{"n": 0, "in": '{"n":1}'}]
+    assert (dict(one.fallbacks), dict(two.fallbacks), one.notices) == ({}, {}, ())

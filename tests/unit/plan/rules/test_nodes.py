@@ -181,3 +181,48 @@ def test_a_splice_that_changes_the_query_is_not_used(plan: Planner, monkeypatch:
     assert found.nodes[0].spliced is None
     assert why in str(found.nodes[0].opaque)
     assert "it reads v, whose rows are not traced" in str(found.nodes[1].opaque)
+
+
+UNION = """CREATE EXTERNAL TABLE h STORED AS KAFKA LOCATION 'kafka://localhost:9092/h' OPTIONS ('format' 'avro', 'avro.schema' '
+{"type": "record", "name": "R", "fields": [{"name": "id", "type": "long"}, {"name": "u", "type": ["null", "long", "string"]},
+ {"name": "s", "type": {"type": "record", "name": "S", "fields": [{"name": "v", "type": ["long", "string"]}]}}]}');
+"""
+
+
+@pytest.mark.parametrize(
+    ("query", "column"),
+    [
+        ("SELECT CAST(u AS STRING) AS e FROM h", "u"),
+        ("SELECT id, TRY_CAST(u AS BIGINT) + 1 AS e FROM h WHERE id > 1", "u"),
+        ("SELECT upper(x.u::varchar) AS e FROM h AS x", "u"),
+        ("SELECT id FROM h WHERE u = 'x'", "u"),
+        ("SELECT CASE WHEN id = 1 THEN CAST(s.v AS STRING) END AS e FROM h", "s.v"),
+        ("SELECT e::bigint AS n FROM (SELECT u AS e FROM h)", "u"),
+    ],
+)
+def test_a_cast_of_a_union_is_refused(complaints: Complaints, query: str, column: str) -> None:
+    """The engine would give NULL for every value of another branch, without a word (DEC-05)."""
+    (said,) = complaints(f"{UNION}COPY ({query}) TO './out/' STORED AS PARQUET;")
+
+    assert f"column '{column.rpartition('.')[2]}' is a union" in said
+    assert f"union_extract({column}, '<branch>')" in said
+    assert "'avro.union' 'struct'" in said
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT union_extract(u, 'long') AS a, union_extract(s.v, 'string') AS b, union_tag(u) AS t, CAST(id AS STRING) AS e FROM h WHERE u IS NOT NULL",
+        "SELECT union_extract(u, 'long')::varchar AS a, 'CAST(u AS STRING)' AS b FROM h",
+    ],
+)
+def test_branches_of_a_union_can_be_taken(plan: Planner, query: str) -> None:
+    """What the hint names works, and a text that only looks like a cast is none."""
+    assert plan(f"{UNION}COPY ({query}) TO './out/' STORED AS PARQUET;").nodes[0].schema is not None
+
+
+def test_a_field_of_a_union_gets_the_hint(complaints: Complaints) -> None:
+    """The engine knows no fields of a union; what works instead is said (DEC-05)."""
+    (said,) = complaints(f"{UNION}COPY (SELECT u['long'] AS a FROM h) TO './out/' STORED AS PARQUET;")
+
+    assert "union_extract(column, '<branch>')" in said

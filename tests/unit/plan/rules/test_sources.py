@@ -195,3 +195,52 @@ def test_an_error_in_one_table_is_not_repeated_by_its_readers(complaints: Compla
     text = ORDERS.replace("DECIMAL(10, 2)", "DECIMAL(10, 12)") + "CREATE VIEW v AS SELECT amount FROM orders;\nCOPY v TO './v/' STORED AS PARQUET;"
 
     assert len(complaints(text)) == 1
+
+
+PROTO = """syntax = "proto3"; package shop; message Order { int64 id = 1; Status status = 2; int64 at = 3; Extra extra = 4; int32 fine = 5; }
+enum Status { NEW = 0; } message Extra { string a = 1; }"""
+
+
+@pytest.mark.usefixtures("asked")
+def test_every_wrong_column_is_named_at_once(complaints: Complaints, tmp_path: Path) -> None:
+    """One run names all columns that the wire cannot give, each at its place, whatever the format (DEC-06)."""
+    (tmp_path / "o.proto").write_text(PROTO)
+    columns = "(id INT, nosuch STRING, status BIGINT, fine INT, at STRING, extra ROW<a INT>)"
+    found = complaints(table(columns, "'format' 'protobuf', 'protobuf.descriptor' 'o.proto', 'protobuf.message' 'shop.Order'"), base=str(tmp_path))
+
+    assert [line.split("'")[1] for line in found] == ["id", "nosuch", "at", "extra.a"]
+    assert len({line.split()[0] for line in found}) == len(found)
+
+    avro = complaints(table("(order_id STRING, note BIGINT)", "'format' 'avro-confluent', 'avro-confluent.url' 'http://known:1'"), connect=True)
+    assert [line.split("'")[1] for line in avro] == ["order_id", "note"]
+
+
+def test_a_refusal_stands_at_its_own_column(complaints: Complaints) -> None:
+    """The column that a message proposes may be declared, too: the error stands at the wrong one."""
+    schema = """{"type": "record", "name": "R", "fields": [{"name": "bb", "type": "long"}]}"""
+    (found,) = complaints(table("(bb BIGINT, bbb BIGINT)", f"'format' 'avro', 'avro.schema' '{schema}'"))
+
+    assert "column 'bbb': the schema has no such field; did you mean 'bb'?" in found
+    assert found.startswith("1:37 ")
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ("'format' 'protobuf', 'protobuf.descriptor' 'rge.desc'", "cannot be read"),
+        ("'format' 'protobuf', 'protobuf.descriptor' 'bad.desc'", "no Protobuf descriptor set"),
+        ("'format' 'protobuf', 'protobuf.descriptor' 'bad.proto'", "do not compile"),
+        ("'format' 'avro', 'avro.schema-file' 'bad.proto'", "the Avro schema cannot be read"),
+        ("'format' 'avro-confluent', 'avro-confluent.url' '.', 'avro-confluent.subject' 'nosuch'", "there is no nosuch.avsc"),
+        ("'format' 'avro-confluent', 'avro-confluent.url' './rge'", "no schema file or folder rge"),
+    ],
+)
+def test_a_schema_that_cannot_be_read(complaints: Complaints, tmp_path: Path, options: str, said: str) -> None:
+    """The error stands at the option that says where the schema lies, and names the place once."""
+    (tmp_path / "bad.desc").write_text("garbage")
+    (tmp_path / "bad.proto").write_text("garbage")
+    (found,) = complaints(table("", options), base=str(tmp_path))
+
+    assert said in found.replace(f"{tmp_path}/", "")
+    assert found.startswith(f"3:{10 + options.rindex(options.rsplit(maxsplit=1)[-1])} ")
+    assert found.count("rge") == options.count("rge")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -10,6 +12,9 @@ from thalweg import registry
 from thalweg.model import options
 from thalweg.ports.sink import Guarantee, Target
 from thalweg.sinks.files.check import fingerprint, unholdable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 PLUGIN = registry.load("sinks", "files")
 GOOD = pa.schema([("a", pa.int64()), ("b", pa.string()), ("s", pa.struct([("x", pa.float64()), ("y", pa.string())]))])
@@ -121,3 +126,27 @@ def test_fingerprint_is_of_names_and_types() -> None:
     """Metadata does not count, order and types do."""
     assert fingerprint(GOOD) == fingerprint(GOOD.with_metadata({"a": "b"}))
     assert len({fingerprint(s) for s in (GOOD, pa.schema(list(GOOD)[::-1]), GOOD.set(0, pa.field("a", pa.int32())))}) == 3
+
+
+def test_the_hint_for_a_union_works() -> None:
+    """Parquet holds no union; what is advised names the column and a branch."""
+    kind = pa.dense_union([pa.field("null", pa.null()), pa.field("long", pa.int64()), pa.field("string", pa.string())])
+
+    (said,) = unholdable(kind, "either")
+
+    assert "'avro.union' 'struct'" in said
+    assert "union_extract(either, 'long')" in said
+
+
+@pytest.mark.parametrize(("around", "most"), [(lambda t: pa.struct([("a", t)]), 98), (pa.list_, 49), (lambda t: pa.map_(pa.string(), t), 49)])
+def test_columns_that_no_reader_opens(around: Callable[[pa.DataType], pa.DataType], most: int) -> None:
+    """A column nested deeper than Parquet's readers go is named when the target is checked, not when a file is read."""
+    kind = pa.int64()
+    for _ in range(most):
+        kind = around(kind)
+    fine, deep = (problems(pa.schema([("c", t)])) for t in (kind, around(kind)))
+
+    assert fine == []
+    assert len(deep) == 1
+    assert "column 'c' is nested" in deep[0]
+    assert "'decode.max_depth'" in deep[0]
