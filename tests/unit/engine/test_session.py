@@ -122,12 +122,12 @@ def test_what_the_optimiser_refuses_is_a_refusal_on_every_path() -> None:
     sql = "SELECT * FROM orders WHERE at > TIMESTAMP '9999-12-31T00:00:00Z'"
 
     for ask in (session.schema_of, session.reads, session.stream):
-        with pytest.raises(QueryRefused, match="^Cast error: Overflow converting 9999"):
+        with pytest.raises(QueryRefused, match=r"^Cast error: Overflow converting 9999"):
             ask(sql)
     session.bind("late", sql)
-    with pytest.raises(QueryRefused, match="^Cast error"):
+    with pytest.raises(QueryRefused, match=r"^Cast error"):
         session.stream("SELECT * FROM late")
-    with pytest.raises(QueryFailed, match="^Cast error"):
+    with pytest.raises(QueryFailed, match=r"^Cast error"):
         session.run(sql)
 
 
