@@ -115,8 +115,13 @@ def table(cls: type) -> str:
     for doc in options.docs(cls):
         takes, show = _takes(doc.takes)
         default = doc.default if doc.default in {"", "required"} else f"`{show(doc.default)}`"
-        rows.append((f"`{doc.key}{'*' if doc.prefix else ''}`", takes, default, doc.doc[:1].lower() + doc.doc[1:].rstrip(".")))
+        rows.append((f"`{doc.key}{'*' if doc.prefix else ''}`", takes, default, _begun(doc.doc).rstrip(".")))
     return markdown(("key", "takes", "default", "what it does"), rows) if rows else ""
+
+
+def _begun(said: str) -> str:
+    """A text that begins small, unless it begins with an abbreviation."""
+    return said if said[1:2].isupper() else said[:1].lower() + said[1:]
 
 
 def _takes(said: str) -> tuple[str, Callable[[str], str]]:

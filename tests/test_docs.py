@@ -182,3 +182,21 @@ def test_readme_shows_a_short_pipeline() -> None:
     assert len(pipeline[1].splitlines()) <= 16
     assert "pip install . && twg stream examples/quickstart/pipeline.sql" in text
     assert "pip install '.[dev]' && pytest" in text
+
+
+def test_every_event_of_the_log_is_listed() -> None:
+    """The command line's page names each event that some line begins with, and no other (OB-03)."""
+    code = "\n".join(path.read_text(encoding="utf-8") for folder in ("observe", "cli") for path in (ROOT / "thalweg" / folder).glob("*.py"))
+    written = set(re.findall(r'(?:_Line|\.line)\((?:"[a-z]+"|[a-z.]+(?:\(\))?), "([a-z_]+)"', code))
+    page = (ROOT / "docs" / "reference" / "cli.md").read_text(encoding="utf-8")
+    listed = page.partition("Events are ")[2].partition(". A value never")[0]
+
+    assert set(re.findall(r"`([a-z_]+)`", listed)) == written
+
+
+def test_a_text_that_begins_with_an_abbreviation_keeps_it() -> None:
+    """Options are described in small letters otherwise."""
+    page = (ROOT / "docs" / "reference" / "options.md").read_text(encoding="utf-8")
+
+    assert "| URL of another endpoint" in page
+    assert re.findall(r"\| [a-z][A-Z]+ ", page) == []

@@ -11,7 +11,7 @@ from thalweg.engine.session import Session
 from thalweg.errors import Location, ScriptError, ScriptErrors, UserError
 from thalweg.model import options
 from thalweg.model.clock import SystemClock
-from thalweg.model.events import Fanout
+from thalweg.model.events import Fanout, Notice
 from thalweg.plan.planner import PlanRequest, make_plan
 from thalweg.ports.sink import SinkContext, Target
 from thalweg.ports.source import SourceContext
@@ -20,6 +20,7 @@ from thalweg.runtime.commit import Committer
 from thalweg.runtime.dag import Dag
 from thalweg.runtime.decode import Decoding, Side
 from thalweg.runtime.epoch import Branch, Epochs, SourceFlow
+from thalweg.runtime.filling import filled
 from thalweg.runtime.lanes import Lane, LaneEvents, TokenT
 from thalweg.runtime.lineage import RecordIds
 from thalweg.runtime.loop import Failure, Machine, Pipeline
@@ -133,10 +134,7 @@ class _Wiring:
         encode_row = table.value.codec.encode_row
         if encode_row is None:
             raise UserError(f"format '{table.value.request.format}' has no encoder for test data", where=str(table.at), hint="use a .jsonl file")
-        encode = encode_row(table.value.request, self._registry(table.value))
-        for batch in Session().stream(file.read_text(encoding="utf-8").rstrip().rstrip(";")):
-            for row in batch.to_pylist():
-                yield encode(row)
+        return filled(table.name, file, encode_row(table.value.request, self._registry(table.value)), self._observer)
 
     def decoding(self, table: SourceTable) -> Decoding:
         """The decoders of a table, made once."""
@@ -174,6 +172,7 @@ class _Wiring:
                 lane.plugin.rewrite(self.target(lane), self.sink_context(lane))
         failure, ledger = self._failure, acks.Ledger()
         used = [table for table in plan.sources if any(table.name in lane.sources for lane in plan.lanes)]
+        self._warn_of_unread(used)
         work: ByteQueue[Any] = ByteQueue("worker", settings.queue_bytes, clock, observer)
         rewinder = Rewinder(ledger, observer, failure.is_set)
         branches = self._branches(ledger, failure, rewinder)
@@ -195,6 +194,13 @@ class _Wiring:
         upgrade = Upgrade([flow.decoding for flow in flows.values()], observer, shown) if settings.kernels else None
         machine = Machine(settings.name, readers, rewinder.lanes, epochs, work, ledger, failure, upgrade, self._facts(), settings.drain_deadline_ns)
         return Pipeline(machine, clock, observer)
+
+    def _warn_of_unread(self, used: list[SourceTable]) -> None:
+        """A table that nobody reads is not opened, and so its topic is not filled."""
+        for table in self._plan.sources:
+            for key in () if table in used else table.plugin.files(table.location, table.options):
+                text = f"{table.name}: no COPY reads this table, so its '{key}' is not used and its topic is not filled: COPY it, or a lane of it, to any target"
+                self._observer.on(Notice("warning", "embedded.unread", text))
 
     def _branches(self, ledger: acks.Ledger, failure: Failure, rewinder: Rewinder) -> list[Branch]:
         """Every lane with its sink and token."""

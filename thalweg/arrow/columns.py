@@ -24,6 +24,14 @@ UUID: Final = {TYPE_KEY: b"uuid"}
 Values = Sequence[Any]
 
 
+def meant(batch: pa.RecordBatch) -> list[pa.Array]:
+    """The columns as their fields say they are meant: 16 bytes that are a UUID as Arrow's UUIDs, for those who show them."""
+    return [
+        pa.ExtensionArray.from_storage(pa.uuid(), column) if (field.metadata or {}).get(TYPE_KEY) == UUID[TYPE_KEY] and column.type == pa.binary(16) else column
+        for field, column in zip(batch.schema, batch.columns, strict=True)
+    ]
+
+
 @dataclass(frozen=True, slots=True)
 class Column:
     """How one column is assembled: its type, the columns below it, and the symbols of an enum."""

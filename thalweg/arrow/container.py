@@ -92,7 +92,7 @@ def files_of(location: str, folder: str) -> list[Path]:
         return sorted(p.absolute() for p in found)
     if glob.has_magic(text):
         return sorted(Path(p).absolute() for p in glob.glob(str(place), recursive=True) if Path(p).is_file())  # noqa: PTH207 - ** and absolute patterns
-    raise UserError(f"{location}: no such file or folder", hint="an empty folder is an empty table")
+    raise UserError(f"{location}: no such file or folder", hint="name a file, a pattern or a folder that is there")
 
 
 def path_of(location: str) -> str:

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 from rich.cells import cell_len, chop_cells, set_cell_size
 
+from thalweg.arrow.columns import meant
 from thalweg.cli import figures, values
 from thalweg.cli.render import printable
 from thalweg.errors import UserError
@@ -75,7 +76,7 @@ class _Table:
         room = self._look.max_rows - len(self._rows)
         self._more = self._more or batch.num_rows > room
         part = batch.slice(0, room)
-        columns = [[values.shown(v) for v in values.plain(column, values.hexadecimal)] for column in part.columns]
+        columns = [[values.shown(v) for v in values.plain(column, values.hexadecimal)] for column in meant(part)]
         self._rows += [[column[i] for column in columns] for i in range(part.num_rows)]
         return not self._more
 
@@ -111,7 +112,7 @@ class _StreamTable:
 
     def write(self, batch: pa.RecordBatch) -> bool:
         """Draw at once."""
-        columns = [[values.shown(v) for v in values.plain(column, values.hexadecimal)] for column in batch.columns]
+        columns = [[values.shown(v) for v in values.plain(column, values.hexadecimal)] for column in meant(batch)]
         rows = [[column[i] for column in columns] for i in range(batch.num_rows)]
         if not self._widths and rows:
             self._widths = _widths(self._names, rows)
@@ -140,7 +141,7 @@ class _Csv:
         """Write at once."""
         columns = [
             column if column.type == field.type else pa.array(_texts(column), pa.string())
-            for column, field in zip(batch.columns, self._schema, strict=True)
+            for column, field in zip(meant(batch), self._schema, strict=True)
         ]
         self._writer.write_batch(pa.RecordBatch.from_arrays(columns, schema=self._schema))
         return True
@@ -160,7 +161,7 @@ class _JsonLines:
 
     def write(self, batch: pa.RecordBatch) -> bool:
         """Write at once."""
-        columns = [values.plain(column, values.base64_text) for column in batch.columns]
+        columns = [values.plain(column, values.base64_text) for column in meant(batch)]
         names = batch.schema.names
         for i in range(batch.num_rows):
             self._stream.write(json.dumps(dict(zip(names, (c[i] for c in columns), strict=True)), ensure_ascii=self._ascii) + "\n")

@@ -38,7 +38,14 @@ def _fast(name: str) -> str | None:
 
 
 def _told(name: str, compile_all: Callable[[], None]) -> None:
-    """Compile, and say how long it took."""
+    """Say what is compiled, which may take a while, then how long it took."""
     began = time.perf_counter()
-    compile_all()
-    sys.stdout.write(f"{name}: ready after {time.perf_counter() - began:.1f} s\n")
+    sys.stdout.write(f"{name}: ")
+    sys.stdout.flush()
+    try:
+        compile_all()
+    except BaseException:
+        sys.stdout.write("not done\n")
+        raise
+    sys.stdout.write(f"ready after {time.perf_counter() - began:.1f} s\n")
+    sys.stdout.flush()

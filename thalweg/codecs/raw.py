@@ -10,7 +10,7 @@ import pyarrow.types as kinds
 
 from thalweg.arrow.batch import BadRows, Decoded
 from thalweg.arrow.columns import column_of
-from thalweg.arrow.rows import MALFORMED, BadValue, RowCollector
+from thalweg.arrow.rows import MALFORMED, BadValue, RowCollector, bounded
 from thalweg.errors import UserError
 from thalweg.ports.codec import CodecPlugin, Decoder, DecodeRequest
 
@@ -83,8 +83,13 @@ def _encode_row(request: DecodeRequest, registry: SchemaRegistry | None) -> Call
     name = _resolve(request, registry).field(0).name
 
     def encode(row: dict[str, Any]) -> bytes:
-        value = row[name]
-        return value.encode("utf-8") if isinstance(value, str) else bytes(value)
+        value = row.get(name)
+        if isinstance(value, str):
+            return value.encode("utf-8")
+        if isinstance(value, bytes):
+            return value
+        reason = f"{bounded(repr(value))} is neither bytes nor text" if name in row else f"the query gives {', '.join(row) or 'nothing'} only"
+        raise UserError(f"a row cannot be written as raw bytes: column '{name}': {reason}")
 
     return encode
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 _PLAIN_KINDS: Final = frozenset({"", "INNER", "CROSS", "OUTER"})
 _HALF_KINDS: Final = frozenset({"SEMI", "ANTI"})
-STATIC_SIDE: Final = "land one of the two first, and join with what was written as a table of files"
+STATIC_SIDE: Final = "land one of the two first, and join with what was written as a table of files (of Avro files: STORED AS AVRO with 'static' 'true')"
 
 
 def from_items(select: exp.Select) -> Iterator[tuple[exp.Expr, exp.Join | None]]:

@@ -156,9 +156,10 @@ class Session:
         """
         try:
             frame = self._ctx.sql(sql)
+            found = frame.execute_stream()  # optimises and plans at once
         except BaseException as e:
             raise refused(e) from e
-        batches = (batch.to_pyarrow() for batch in frame.execute_stream())
+        batches = (batch.to_pyarrow() for batch in found)
         try:
             first = next(batches, None)
         except BaseException as e:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class TableOptions:
     """Options that every streaming table has."""
 
-    format: str | None = option("format", default=None, doc="how payloads become columns: raw, json, avro, avro-confluent, ...")
+    format: str | None = option("format", default=None, doc="how payloads become columns: `raw`, `json`, `avro`, `protobuf`, and those of registries, such as `avro-confluent`, `json-glue` or `protobuf-apicurio`")
     value_format: str | None = option("value.format", default=None, doc="the same as format, beside key.format")
     key_format: str | None = option("key.format", default=None, doc="how record keys become columns")
     key_fields: str | None = option("key.fields", default=None, doc="declared columns that are read from the key, separated by ;")

@@ -94,7 +94,10 @@ def _source(plan: Plan, table: SourceTable) -> Facts:
 def _unresolved(side: PayloadFormat) -> str:
     """Where a schema lies."""
     topic = side.request.topic
-    own = getattr(side.request.options, "subject", None)
+    kind, url = side.registry or ("", "")
+    own = getattr(side.request.options, {"glue": "schema", "apicurio": "artifact"}.get(kind, "subject"), None)
+    if kind == "glue":
+        return f"{own or topic or 'the schema of each topic'} in AWS Glue" + (f" at {redact_url(url)}" if url else "")
     subject = own or (f"{topic}-{'key' if side.request.is_key else 'value'}" if topic else "the subject of each topic")
     return f"{subject} at {redact_url(side.registry[1])}" if side.registry else subject
 

@@ -76,7 +76,7 @@ def find_side(draft: Draft, table: CreateTable, source: SourcePlugin, *, is_key:
         draft.fail(e.message, option.value_start, len(option.value) + 2, e.hint)
         return None
     reader = Reader(plugin.options, ("key.",) if is_key else ("", "value."))
-    return Side(option.value, plugin, reader, binding.read(draft, table.options, reader, place, _settings(draft, plugin)), is_key)
+    return Side(option.value, plugin, reader, binding.read(draft, table.options, reader, place, _settings(draft, plugin, option.value)), is_key)
 
 
 def _own_format(draft: Draft, table: CreateTable, name: str) -> Side | None:
@@ -138,9 +138,10 @@ def _without(declared: pa.Schema | None, column: ColumnDef | None) -> pa.Schema 
     return pa.schema([field for field in declared if field.name != column.name], declared.metadata)
 
 
-def _settings(draft: Draft, plugin: CodecPlugin) -> dict[str, str]:
-    """The codec's options that settings give, as text."""
-    found = {key: getattr(draft.values, key.replace(".", "_"), None) for key in plugin.settings}
+def _settings(draft: Draft, plugin: CodecPlugin, name: str) -> dict[str, str]:
+    """The options of the codec's format ``name`` that settings give, as text."""
+    given = () if name in plugin.unset else plugin.settings
+    found = {key: getattr(draft.values, key.replace(".", "_"), None) for key in given}
     return {key: str(value) for key, value in found.items() if value is not None}
 
 

@@ -122,6 +122,8 @@ class CodecPlugin:
     """Makes the decoder; may ask the registry."""
     settings: tuple[str, ...] = ()
     """Options that the setting of the same name gives where a table does not."""
+    unset: tuple[str, ...] = ()
+    """Formats that no setting reaches: there the option means something else."""
     fast: str | None = None
     """``module:function`` with the signature ``(request, registry, reference decoder) -> Decoder | None``; loaded by name when it is wanted,
     since it brings the compiler. What it makes gives exactly what the reference gives, and may take its place between two batches."""

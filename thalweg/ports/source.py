@@ -159,6 +159,8 @@ class SourcePlugin:
     """One line for ``twg check``: where the source would start or resume; asks nobody."""
     topics: Callable[[str, Any], tuple[str, ...]] = lambda _location, _options: ()
     """``topics(location, options)``: names of the topics that are read, for schema subjects; empty for a pattern."""
+    files: Callable[[str, Any], Mapping[str, str]] = lambda _location, _options: {}
+    """``files(location, options)``: the files that fill the topic, by the option that names each; ``twg check`` looks for them."""
     query_file: Callable[[str, Any], str | None] = lambda _location, _options: None
     """``query_file(location, options)``: the ``.sql`` file (relative to ``SourceContext.folder``) whose one SELECT fills the topic; its rows,
     encoded in the table's format, are given to ``fill`` before ``open``. None: there is nothing to run."""

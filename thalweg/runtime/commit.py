@@ -107,7 +107,7 @@ class Committer:
             self._refuse_foreign(partition, committed)
         if not ends:
             if committed is None:
-                return Resume(None, "nothing is recorded: scan.startup.mode decides")
+                return Resume(None, "nothing is recorded: it starts where the table says")
             return Resume(committed.offset, "committed offset of the group; no sink has a record yet")
         lane, end = min(ends.items(), key=lambda item: (item[1], item[0]))
         if committed is not None and committed.offset > end:

@@ -106,7 +106,10 @@ class Decoding:
                 side.asked.close()
 
     def relation(self, raw: RawBatch, meta: Callable[[str], pa.Array] | None = None) -> Rows:
-        """One row for each record that decodes, in the order of the records; ``meta`` gives metadata columns that are made here (ids, cluster)."""
+        """One row for each record that decodes, in the order of the records; ``meta`` gives metadata columns that are made here (ids, cluster).
+
+        A record is bad once: what the source calls bad is never decoded, and of two sides at fault the value is told.
+        """
         if self.soon is not None and raw.rows >= _LARGE:
             self.soon.wait(_LOAD_SECONDS)
             self.soon = None
@@ -116,16 +119,18 @@ class Decoding:
         columns = self._side(raw, self._decoders[0], raw.payload, live, null_rows, bad)
         if len(self._decoders) > 1:
             keys = metadata.column(raw.records, "source_key")
-            present = np.flatnonzero(np.asarray(keys.is_valid()))
-            columns |= self._side(raw, self._decoders[1], keys, present, np.flatnonzero(np.asarray(keys.is_null())), bad)
+            here = self._surviving(np.arange(raw.rows), bad)
+            valid = np.asarray(keys.is_valid())[here]
+            columns |= self._side(raw, self._decoders[1], keys, here[valid], here[~valid], bad)
         rows = self._surviving(np.sort(np.concatenate([live, null_rows])), bad)
         batch = self._assemble(raw, columns, rows, meta or partial(metadata.column, raw.records))
         return Rows(self._not_null(batch, bad), bad, tombstones)
 
     def _tombstones(self, raw: RawBatch, bad: BadRows) -> tuple[np.ndarray, np.ndarray, int]:
         """Row numbers with a payload, row numbers that become rows of NULLs, and how many were dropped."""
-        valid = np.asarray(raw.payload.is_valid())
-        live, dead = np.flatnonzero(valid), np.flatnonzero(~valid)
+        here = self._surviving(np.arange(raw.rows), bad)
+        valid = np.asarray(raw.payload.is_valid())[here]
+        live, dead = here[valid], here[~valid]
         if self._table.tombstones == "null_row":
             return live, dead, 0
         if self._table.tombstones == "drop":

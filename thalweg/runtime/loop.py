@@ -73,6 +73,7 @@ class Pipeline:
         self._machine, self._clock, self._observer = machine, clock, observer
         self._aborted = threading.Event()
         self._stopped_ns: int | None = None
+        self._read_out = False
         self._reader_threads = [threading.Thread(target=self._read, args=(r,), name=f"reader-{r.name}", daemon=True) for r in machine.readers]
         self._worker = threading.Thread(target=self._work, name="worker", daemon=True)
 
@@ -93,6 +94,7 @@ class Pipeline:
             if self._machine.upgrade is not None:
                 self._machine.upgrade.start()
             self._wait()
+            self._read_out = True
         finally:
             self._close()
             seconds = (self._clock.monotonic_ns() - began) / SECOND_NS
@@ -164,13 +166,13 @@ class Pipeline:
     def _close(self) -> None:
         """End every thread; a lane that does not answer is left behind (it is a daemon), and its work is not committed."""
         machine = self._machine
-        if machine.upgrade is not None:
-            machine.upgrade.stop()
         machine.work.close()
         for lane in machine.lanes:
             lane.stop_accepting()
         if self._worker.ident:
             self._worker.join(self._grace())
+        if machine.upgrade is not None:
+            machine.upgrade.stop(go_on=self._read_out and not machine.failure.stopping.is_set())
         machine.epochs.close()
         for lane in machine.lanes:
             if not lane.close(self._grace()) and not self._aborted.is_set():

@@ -95,17 +95,17 @@ class Look:
         """Connect; raises what the source raises when it cannot."""
         try:
             self._source.open(_Anywhere())
-        except BaseException:
-            self.__exit__()
+        except BaseException as e:
+            self.__exit__(type(e))
             raise
         if self._upgrade is not None:
             self._upgrade.start()
         return self
 
-    def __exit__(self, *_: object) -> None:
-        """Disconnect."""
+    def __exit__(self, kind: type[BaseException] | None = None, *_: object) -> None:
+        """Disconnect; where nothing went wrong a compiler goes on, for the next question."""
         if self._upgrade is not None:
-            self._upgrade.stop()
+            self._upgrade.stop(go_on=kind is None)
         self._source.close()
         self._decoding.close()
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
+import tempfile
 import threading
 from typing import TYPE_CHECKING, Final
 
@@ -12,6 +11,7 @@ import pyarrow as pa
 from thalweg import registry
 from thalweg.errors import UserError
 from thalweg.model.events import Notice
+from thalweg.native.compiling import Compiling
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,7 +25,7 @@ _JIT: Final = "thalweg.kernels.jit:cache_folder"
 _UNSAVED: Final = "thalweg.kernels.jit:unsaved"
 _ELSEWHERE: Final = "THALWEG_CACHE names the folder to keep them in"
 _POLL_SECONDS: Final = 0.1
-_NICE: Final = 10
+_END_SECONDS: Final = 5.0
 RECORD_IDS: Final = ("record-ids", "thalweg.arrow.record_id_kernel:make")
 """Name for ``twg warmup`` and place of the kernel that makes record ids."""
 _BEGIN_SECONDS: Final = 2.0
@@ -39,6 +39,8 @@ class Upgrade:
         """Nothing is started yet. ``ids``: what makes record ids, None where no lane shows any."""
         self._decodings, self._observer, self._ids, self._stopping = decodings, observer, ids, threading.Event()
         self._loaded = threading.Event()
+        self._compiling: Compiling | None = None
+        self._go_on = self._told = False
         self._thread = threading.Thread(target=self._run, name="kernels", daemon=True)
 
     def start(self) -> None:
@@ -48,16 +50,17 @@ class Upgrade:
                 decoding.soon = self._loaded
             self._thread.start()
 
-    def stop(self) -> None:
-        """The run is over: end the wait for the child, and the child."""
+    def stop(self, *, go_on: bool) -> None:
+        """The run is over: end the wait for the child. With ``go_on`` the child works on by itself, for the next run; else it is ended too."""
+        self._go_on = go_on
         self._stopping.set()
         if self._thread.is_alive():
-            self._thread.join(5)
+            self._loaded.wait(_END_SECONDS)
 
     def _all_warm(self) -> bool:
         """Whether there is nothing to compile; where that cannot be found out, making the first decoder will say why."""
         try:
-            return all(map(warm, self._wanted()))
+            return all(map(warm, self._wanted().values()))
         except Exception:  # noqa: BLE001 - a compiler that cannot be loaded raises anything; the reference decoders go on
             return False
 
@@ -66,7 +69,10 @@ class Upgrade:
         try:
             self._upgrade()
         finally:
+            left = self._left()
             self._loaded.set()
+            if left is not None:
+                left.let_go()
 
     def _upgrade(self) -> None:
         """Every side of every table, one after the other, then the record ids."""
@@ -79,16 +85,16 @@ class Upgrade:
         if self._ids is not None and not self._stopping.is_set():
             self._make_ids(self._ids)
 
-    def _wanted(self) -> list[str]:
-        """Where everything lies that may take another's place."""
-        found = [side.codec.fast for decoding in self._decodings for side in decoding.sides if side.codec.fast]
-        return found if self._ids is None else [*found, RECORD_IDS[1]]
+    def _wanted(self) -> dict[str, str]:
+        """Where everything lies that may take another's place, by its name for ``twg warmup``."""
+        found = {side.codec.formats[0]: side.codec.fast for decoding in self._decodings for side in decoding.sides if side.codec.fast}
+        return found if self._ids is None else found | dict([RECORD_IDS])
 
     def _make_ids(self, ids: RecordIds) -> None:
         """Record ids by their kernel; whatever goes wrong, the exact path stays."""
-        name, path = RECORD_IDS
+        _, path = RECORD_IDS
         try:
-            if warm(path) or self._warmed(name):
+            if self._warmed(path):
                 ids.use(registry.attribute(path)())
                 self._observer.on(Notice("info", "decode.kernel", "record ids are made by their compiled kernel from now on"))
         except Exception as e:  # noqa: BLE001 - a compiler may raise anything; the exact path goes on
@@ -98,7 +104,7 @@ class Upgrade:
         """One side; whatever goes wrong, the reference decoder stays."""
         what = f"{decoding.name}: format {side.request.format}"
         try:
-            if not warm(path) and not self._warmed(side.codec.formats[0]):
+            if not self._warmed(path):
                 return
             fast = registry.attribute(path)(side.request, side.asked, side.reference)
             if fast is None:
@@ -111,25 +117,42 @@ class Upgrade:
         decoding.use(side, fast)
         self._observer.on(Notice("info", "decode.kernel", f"{what} is decoded by its compiled kernel from now on"))
 
-    def _warmed(self, name: str) -> bool:
-        """Let a child process compile, at low priority; False where it was stopped or failed."""
-        self._observer.on(Notice("info", "decode.compiling", f"the kernel of {name} is compiled once for this machine (twg warmup does it ahead)"))
-        command = [*registry.interpreter(), "-m", "thalweg", "warmup", name]
-        # Ctrl-C in a terminal reaches its whole process group: the child must not report it as a fault of the compiler.
-        child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, process_group=0)  # noqa: S603 - ourselves
-        try:
-            os.setpriority(os.PRIO_PROCESS, child.pid, _NICE)
-            while child.poll() is None:
-                if self._stopping.wait(_POLL_SECONDS):
-                    return False
-        finally:
-            if child.poll() is None:
-                child.terminate()
-            _, said = child.communicate()
-        if child.returncode:
-            lines = said.decode(errors="replace").strip().splitlines()
-            raise RuntimeError(lines[-1] if lines else f"the compiler ended with {child.returncode}")
+    def _warmed(self, path: str) -> bool:
+        """Wait until these kernels are in the cache, where a child process puts them; False where the run ends first. Raises RuntimeError."""
+        while not warm(path):
+            if self._compiling is None:
+                self._begin()
+            elif (fault := self._compiling.ended()) is not None and not warm(path):
+                raise RuntimeError(fault or "the compiler has ended, and has left nothing in the cache")
+            if self._stopping.wait(_POLL_SECONDS):
+                return False
         return True
+
+    def _begin(self) -> None:
+        """Let one child process compile everything that is missing, or wait for the one of another run. Raises OSError for a cache that takes nothing."""
+        names = [name for name, path in self._wanted().items() if not warm(path)]
+        folder: Path = registry.attribute(_JIT)()
+        self._compiling = Compiling.begin([*registry.interpreter(), "-m", "thalweg", "warmup", *names], folder)
+        if self._told and self._compiling is None:
+            return
+        self._told = True
+        if self._compiling is None:
+            self._observer.on(Notice("info", "decode.compiling", "another process compiles kernels for this machine; they are taken up when it is done"))
+            return
+        text = f"the kernels of {', '.join(names)} are compiled once for this machine (twg warmup does it ahead)"
+        self._observer.on(Notice("info", "decode.compiling", f"{text}, and also beyond the end of this run where it succeeds"))
+
+    def _left(self) -> Compiling | None:
+        """What compiles on by itself after the run; anything else is ended."""
+        child = self._compiling
+        if child is None:
+            return None
+        if self._go_on and child.ended() is None:
+            text = f"the compiler goes on by itself at low priority (process {child.pid}): the next run has its kernels"
+            self._observer.on(Notice("info", "decode.compiling", text))
+            return child
+        child.stop()
+        return None
 
 
 def marker(path: str) -> Path:
@@ -149,11 +172,23 @@ def warm_up(path: str) -> None:
     Raises UserError where the cache cannot be written: the mark would have the next run compile what it thinks it loads.
     """
     try:
-        found = marker(path)
+        found, known = marker(path), warm(path)
+        if not known:
+            _need(found.parent)
         registry.attribute(f"{path.split(':', maxsplit=1)[0]}:warm_up")()
         if registry.attribute(_UNSAVED)():
             raise UserError(f"compiled kernels cannot be written to {found.parent} (see the warnings); {_ELSEWHERE}")
-        found.parent.mkdir(parents=True, exist_ok=True)
-        found.touch()
+        if not known:
+            found.touch()
     except OSError as e:
         raise UserError(f"compiled kernels cannot be kept: {e}; {_ELSEWHERE}") from None
+
+
+def _need(folder: Path) -> None:
+    """Find out before the work whether its results can be kept."""
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as e:
+        raise UserError(f"the cache of kernels {folder} cannot be written: {e.strerror}", hint=_ELSEWHERE) from e

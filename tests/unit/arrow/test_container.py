@@ -141,5 +141,5 @@ def test_locations(tmp_path: Path) -> None:
     assert names("**/c.avro") == ["sub/c.avro"]
     assert names((tmp_path / "with space").as_uri()) == ["with space/f.avro"]
     assert names("x*.avro") == []
-    with pytest.raises(UserError, match="no such file or folder"):
+    with pytest.raises(UserError, match=r"no such file or folder \(name a file, a pattern or a folder that is there\)"):
         names("nowhere")

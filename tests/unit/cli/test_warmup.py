@@ -30,6 +30,33 @@ def test_formats_and_sources_are_compiled(monkeypatch: pytest.MonkeyPatch, capsy
     assert "kafka source: ready after 0.0 s" in capsys.readouterr().out.splitlines()
 
 
+def test_each_name_is_said_when_it_begins(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """So that nobody wonders about twenty seconds of silence, nor what it was that failed."""
+    said: list[str] = []
+
+    def compile_it(_path: str) -> None:
+        said.append(capsys.readouterr().out)
+        if len(said) > 1:
+            raise UserError("no LLVM")
+
+    monkeypatch.setattr(warmup, "warm_up", compile_it)
+    with pytest.raises(UserError):
+        warmup.warmup(["json", "avro"])
+
+    assert said == ["json: ", "ready after 0.0 s\navro: "]
+    assert capsys.readouterr().out == "not done\n"
+
+
+def test_a_cache_that_cannot_be_written_is_said_before_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The folder and the variable are named, and nothing is compiled for nothing."""
+    monkeypatch.setenv("THALWEG_CACHE", "/proc/nope")
+
+    with pytest.raises(UserError, match=r"the cache of kernels /proc/nope/kernels/.* cannot be written") as caught:
+        warmup.warmup([RECORD_IDS[0]])
+
+    assert "THALWEG_CACHE" in str(caught.value.hint)
+
+
 @pytest.mark.parametrize("command", [["--help"], ["check", "examples/quickstart/pipeline.sql"]])
 def test_commands_that_decode_nothing_import_no_compiler(command: list[str]) -> None:
     """Help and check cost neither Numba nor LLVM."""

@@ -40,3 +40,10 @@ def test_what_the_columns_may_be() -> None:
 def test_rows_are_written() -> None:
     """Text is written as UTF-8."""
     assert CodecBench("raw", pa.schema([("line", pa.string())]), rows=[{"line": "ü"}]).encoded() == ["ü".encode()]
+
+
+@pytest.mark.parametrize(("row", "reason"), [({"line": 7}, "7 is neither bytes nor text"), ({"line": None}, "None is neither"), ({"x": b""}, "gives x only")])
+def test_rows_that_are_no_bytes(row: dict[str, object], reason: str) -> None:
+    """The column is named; a number is not taken for so many bytes."""
+    with pytest.raises(UserError, match=f"column 'line': .*{reason}"):
+        CodecBench("raw", pa.schema([("line", pa.string())]), rows=[row]).encoded()

@@ -114,6 +114,23 @@ def test_failures_are_readable() -> None:
         session.run("SELECT 1 / a FROM orders")
 
 
+def test_what_the_optimiser_refuses_is_a_refusal_on_every_path() -> None:
+    """A query that only fails when it is optimised is the user's, readable, whichever way it is asked."""
+    session = Session()
+    schema = pa.schema([("at", pa.timestamp("ns", "UTC"))])
+    session.put("orders", [pa.record_batch([pa.array([1], schema.field(0).type)], schema=schema)], schema)
+    sql = "SELECT * FROM orders WHERE at > TIMESTAMP '9999-12-31T00:00:00Z'"
+
+    for ask in (session.schema_of, session.reads, session.stream):
+        with pytest.raises(QueryRefused, match=r"^Cast error: Overflow converting 9999"):
+            ask(sql)
+    session.bind("late", sql)
+    with pytest.raises(QueryRefused, match=r"^Cast error"):
+        session.stream("SELECT * FROM late")
+    with pytest.raises(QueryFailed, match=r"^Cast error"):
+        session.run(sql)
+
+
 def test_streams_and_functions() -> None:
     """Results can be taken batch by batch; functions are listed with their kind."""
     session = Session(batch_rows=2)

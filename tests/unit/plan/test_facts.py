@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
+import pytest
 
 from tests.unit.plan.conftest import ORDERS
 from thalweg.plan.facts import edges, facts, fields
@@ -38,6 +39,22 @@ def test_a_table_that_no_target_reads_is_said(plan: Planner) -> None:
     found = {offsets["table"]: offsets["gating"] for offsets in facts(plan(text))["offsets"]}
 
     assert found == {"orders": ["orders"], "idle": []}
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ("'format' 'avro-glue'", "orders in AWS Glue"), ("'format' 'json-glue', 'glue.schema' 'shop'", "shop in AWS Glue"),
+        ("'format' 'avro-glue', 'glue.endpoint' 'http://vpc:1'", "orders in AWS Glue at http://vpc:1"),
+        ("'format' 'avro-apicurio', 'apicurio.url' 'http://a:1'", "orders-value at http://a:1"),
+        ("'format' 'avro-apicurio', 'apicurio.url' 'http://a:1', 'apicurio.artifact' 'shop'", "shop at http://a:1"),
+    ],
+)
+def test_an_unresolved_schema_is_named_with_its_registry(plan: Planner, options: str, said: str) -> None:
+    """Also where the registry has no address of its own (CL-02)."""
+    text = f"CREATE EXTERNAL TABLE t STORED AS KAFKA LOCATION 'kafka://h:9092/orders' OPTIONS ({options});\nCOPY t TO './a/' STORED AS PARQUET;"
+
+    assert facts(plan(text))["sources"][0]["unresolved"] == [said]
 
 
 def test_fields_of_nothing_are_none() -> None:

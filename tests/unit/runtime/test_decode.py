@@ -158,6 +158,23 @@ def test_records_that_the_transport_called_bad_stay_bad() -> None:
     assert rows.bad.codes == ["source.header"]
 
 
+@pytest.mark.parametrize("policy", ["drop", "dlq", "null_row"])
+def test_what_the_source_calls_bad_is_never_decoded(policy: str) -> None:
+    """Neither its value nor its key, whatever they are, and it is no tombstone: one record is bad once (law 4)."""
+    bad = BadRows()
+    for row in (0, 2):
+        bad.add(row, "source.block", "damage")
+    batch = dataclasses.replace(raw([b"?", b"2", None, b"x"], [b"?", b"20", None, b"?"]), bad=bad)
+    schema = pa.schema([("k", pa.int64()), ("n", pa.int64())])
+    rows = run(table(schema=schema, metadata=(), tombstones=policy), batch, Numbers("k"))
+
+    assert rows.batch.to_pylist() == [{"k": 20, "n": 2, ROW: 1}]
+    assert list(zip(rows.bad.rows, rows.bad.codes, rows.bad.paths, strict=True)) == [
+        (0, "source.block", None), (2, "source.block", None), (3, "decode.malformed", "n"),
+    ]
+    assert rows.tombstones == 0
+
+
 def test_an_unresolved_schema_is_a_fault_of_the_caller() -> None:
     """Nothing runs on a guess."""
     with pytest.raises(ValueError, match="no schema"):

@@ -252,9 +252,9 @@ class Watched(Upgrade):
         """Noted."""
         self.calls.append("start")
 
-    def stop(self) -> None:
+    def stop(self, *, go_on: bool) -> None:
         """Noted."""
-        self.calls.append("stop")
+        self.calls.append(f"stop, go on: {go_on}")
 
 
 def test_compiled_decoders_are_brought_while_it_is_open(tmp_path: Path) -> None:
@@ -266,4 +266,14 @@ def test_compiled_decoders_are_brought_while_it_is_open(tmp_path: Path) -> None:
         assert watched.calls == ["start"]
         look.store(["t"], tmp_path, 1 << 20, lambda _rows, _left: None)
 
-    assert watched.calls == ["start", "stop"]
+    assert watched.calls == ["start", "stop, go on: True"]
+
+
+def test_a_question_that_is_broken_off_ends_the_compiler() -> None:
+    """Only where nothing goes wrong does a compiler go on beyond the look."""
+    stream, watched = Stream(), Watched()
+
+    with pytest.raises(KeyboardInterrupt), stream.look(compiled=watched):
+        raise KeyboardInterrupt
+
+    assert watched.calls == ["start", "stop, go on: False"]

@@ -59,7 +59,9 @@ def _describe(shell: Shell, piece: Piece, argument: str) -> None:
     if found.schema is None:
         shell.note(f"{name}: unresolved, its schema lies in a registry that was not asked or gave no answer")
         return
-    _table(shell, ["column", "type", "null"], [[f.name, str(f.type), "yes" if f.nullable else "no"] for f in found.schema])
+    never = {column for table in shell.workspace.plan.sources if table.name == name for column in table.not_null}
+    rows = [[f.name, str(f.type), "yes" if f.nullable and f.name not in never else "no"] for f in found.schema]
+    _table(shell, ["column", "type", "null"], rows)
 
 
 def _tables(shell: Shell, _piece: Piece, _argument: str) -> None:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from thalweg.ports.codec import DecodeRequest
     from thalweg.ports.schemas import SchemaRegistry
 
+_COLUMN: Final = "column '"
 _EPOCH: Final = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
 
@@ -33,7 +34,9 @@ def row_encoder(request: DecodeRequest, registry: SchemaRegistry | None) -> Call
     def encode(row: dict[str, Any]) -> bytes:
         try:
             return before + _encode(node, row if rooted else row[VALUE])
-        except (SchemaError, KeyError) as e:
+        except KeyError:
+            raise UserError(f"a row cannot be written as Avro: there is no column '{VALUE}'") from None
+        except SchemaError as e:
             raise UserError(f"a row cannot be written as Avro: {e}") from None
 
     return encode
@@ -71,7 +74,10 @@ def _encode(node: Node, value: Any) -> bytes:  # noqa: ANN401 - whatever Arrow g
         if node.kind == "fixed" and len(plain) != node.size:
             raise SchemaError(f"{len(plain)} bytes do not fit fixed({node.size})")
         return (encode_long(len(plain)) if node.kind == "bytes" else b"") + bytes(plain)
-    return encode_default(node, plain)
+    try:
+        return encode_default(node, plain)
+    except SchemaError:
+        raise SchemaError(f"{'NULL' if value is None else bounded(repr(value))} does not fit type {bounded(node.label)}") from None
 
 
 def _member(node: Node, at: int, row: dict[str, Any]) -> bytes:
@@ -82,7 +88,12 @@ def _member(node: Node, at: int, row: dict[str, Any]) -> bytes:
             return encode_default(field.node, field.default)
         return _encode(field.node, row.get(field.name))
     except SchemaError as e:
-        raise SchemaError(f"field '{field.name}': {e}") from None
+        raise _within(field.name, str(e)) from None
+
+
+def _within(name: str, said: str) -> SchemaError:
+    """A message with the column that it is about, dotted from the row on."""
+    return SchemaError(f"column '{name}.{said.removeprefix(_COLUMN)}" if said.startswith(_COLUMN) else f"{_COLUMN}{name}': {said}")
 
 
 def _union(node: Node, value: Any) -> bytes:  # noqa: ANN401 - see _encode()

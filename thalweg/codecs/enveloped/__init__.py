@@ -160,6 +160,8 @@ PLUGIN = CodecPlugin(
     registry=_registry,
     resolve=_resolve,
     decoder=_decoder,
+    settings=("decode.max_depth",),
+    unset=("json-glue", "json-apicurio"),
     encode_row=_encode_row,
     fast="thalweg.codecs.enveloped.fast:make",
 )

@@ -32,7 +32,7 @@ class EnvelopedOptions:
     glue_timeout_ns: int = option("glue.timeout", at_least(1, duration), default=10_000_000_000, doc="longest wait for one answer")
     url: str | None = option("apicurio.url", default=None, doc="the registry's own API, such as `http://localhost:8080/apis/registry/v3`; v2 works too")
     id: str = option(
-        "apicurio.id", one_of("contentid", "globalid"), default="contentid", doc="which number payloads and headers carry: Apicurio 3 writes `contentId`, 2 `globalId`"
+        "apicurio.id", one_of("contentid", "globalid"), default="contentid", doc="which number payloads and headers carry: Apicurio 3 writes its content ids, 2 its global ids"
     )
     id_bytes: int = option("apicurio.id-bytes", _width, default=4, doc="bytes of the number behind the magic byte: 4, or 8 where serialisers of Apicurio 2 write it")
     group: str = option("apicurio.group", default="default", doc="group of the artifact that gives the columns")

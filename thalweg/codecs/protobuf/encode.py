@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from google.protobuf import json_format, message_factory
 
+from thalweg.arrow.rows import bounded
 from thalweg.arrow.temporal import UNITS
 from thalweg.codecs.protobuf.descriptors import DescriptorError, messages_of
 from thalweg.codecs.protobuf.named import before_message
@@ -55,25 +56,33 @@ def row_encoder(request: DecodeRequest, registry: SchemaRegistry | None) -> Call
 
 
 def _fill(out: Message, shapes: tuple[Shape, ...], row: dict[str, Any]) -> None:
-    """Set the fields of a message that are not NULL."""
+    """Set the fields of a message that are not NULL. Raises ValueError naming the column and its value."""
     for shape in shapes:
         value = row.get(shape.name)
         if value is None:
             continue
-        field = out.DESCRIPTOR.fields_by_number.get(shape.part.number)
-        if field is None:
-            extension = out.DESCRIPTOR.file.pool.FindExtensionByNumber(out.DESCRIPTOR, shape.part.number)
-            _extend(out, extension, shape, value)
-        elif shape.kind == "map":
-            _map(getattr(out, field.name), shape, value)
-        elif shape.kind == "list":
-            _list(getattr(out, field.name), shape.children[0], value)
-        elif field.message_type is not None:
-            found = getattr(out, field.name)
-            found.SetInParent()
-            _message(found, shape, value)
-        else:
-            setattr(out, field.name, _scalar(shape, value))
+        try:
+            _set(out, shape, value)
+        except (TypeError, ValueError, AttributeError, json_format.ParseError) as e:
+            raise ValueError(f"column '{shape.name}': {bounded(repr(value))} does not fit: {bounded(str(e))}") from None
+
+
+def _set(out: Message, shape: Shape, value: Any) -> None:  # noqa: ANN401 - whatever Arrow gives as Python
+    """Set one field of a message."""
+    field = out.DESCRIPTOR.fields_by_number.get(shape.part.number)
+    if field is None:
+        extension = out.DESCRIPTOR.file.pool.FindExtensionByNumber(out.DESCRIPTOR, shape.part.number)
+        _extend(out, extension, shape, value)
+    elif shape.kind == "map":
+        _map(getattr(out, field.name), shape, value)
+    elif shape.kind == "list":
+        _list(getattr(out, field.name), shape.children[0], value)
+    elif field.message_type is not None:
+        found = getattr(out, field.name)
+        found.SetInParent()
+        _message(found, shape, value)
+    else:
+        setattr(out, field.name, _scalar(shape, value))
 
 
 def _extend(out: Message, extension: Any, shape: Shape, value: Any) -> None:  # noqa: ANN401 - the library has no types

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from thalweg import registry
+from thalweg import registry, resources
 from thalweg.arrow.metadata import dead_letter_schema, raw_schema
-from thalweg.errors import QueryRefused
+from thalweg.errors import QueryRefused, UserError
 from thalweg.plan import binding, payloads
 from thalweg.plan.binding import Reader, TableOptions
 from thalweg.plan.columns import read_columns
@@ -17,7 +17,9 @@ from thalweg.plan.graph import PayloadFormat, SourceTable
 from thalweg.plan.payloads import Bound, find_side
 
 if TYPE_CHECKING:
-    from thalweg.dialect.tree import CreateTable
+    from collections.abc import Mapping, Sequence
+
+    from thalweg.dialect.tree import CreateTable, Option
     from thalweg.plan.draft import Draft
     from thalweg.ports.source import SourcePlugin
 
@@ -59,9 +61,22 @@ def _bind(draft: Draft, table: CreateTable) -> Bound | None:
     binding.refuse_unknown(draft, given, [Reader(TableOptions), Reader(plugin.options), *(side.reader for side in sides)], also=guessed)
     place = (table.location.start, len(table.location.value) + 2)
     fits = own is not None and binding.complain(draft, given, plugin.check(table.location.value, own), place)
-    if not fits or general is None or value is None or columns is None or any(side.options is None for side in sides):
+    there = own is None or _files_are_there(draft, given, plugin.files(table.location.value, own))
+    if not fits or not there or general is None or value is None or columns is None or own is None or any(side.options is None for side in sides):
         return None
     return Bound(table, plugin, own, general, columns, sides)
+
+
+def _files_are_there(draft: Draft, given: Sequence[Option], files: Mapping[str, str]) -> bool:
+    """Look for the files that options name; one that is missing is noted at its option's value."""
+    before = len(draft.errors)
+    for option in given:
+        if option.key in files:
+            try:
+                resources.find(files[option.key], draft.request.base)
+            except UserError as e:
+                draft.fail(f"'{option.key}': {e.message}", option.value_start, len(option.value) + 2, e.hint)
+    return len(draft.errors) == before
 
 
 def _source(draft: Draft, bound: Bound) -> SourceTable | None:

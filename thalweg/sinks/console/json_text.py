@@ -11,6 +11,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from thalweg.arrow.columns import meant
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
 def lines(batch: pa.RecordBatch) -> list[str]:
     """One JSON object a row, in the order of the columns."""
     keys = [quote(name) + ":" for name in batch.schema.names]
-    columns = [texts(column) for column in batch.columns]
+    columns = [texts(column) for column in meant(batch)]
     return ["{" + ",".join(k + v for k, v in zip(keys, row, strict=True)) + "}" for row in zip(*columns, strict=True)]
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from thalweg.arrow.columns import meant
 from thalweg.sinks.console.json_text import texts
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ class Table:
 
     def lines(self, batch: pa.RecordBatch) -> list[str]:
         """Rows as lines, with the head before them where it is due."""
-        columns = [self._cells(column) for column in batch.columns]
+        columns = [self._cells(column) for column in meant(batch)]
         widths = [max([width(n), *map(width, cells)]) for n, cells in zip(self._names, columns, strict=True)]
         out: list[str] = []
         if not self._widths or any(w > have for w, have in zip(widths, self._widths, strict=True)):
@@ -39,9 +40,11 @@ class Table:
         return out + [self._line(row) for row in zip(*columns, strict=True)]
 
     def _cells(self, column: pa.Array) -> list[str]:
-        """Values of one column; text without its quotes."""
+        """Values of one column; text without its quotes, bytes as in the REPL."""
         if pa.types.is_string(column.type) or pa.types.is_large_string(column.type) or pa.types.is_string_view(column.type):
             return [NULL if v is None else cell(v, self._max) for v in column.to_pylist()]
+        if _is_bytes(column.type):
+            return [NULL if v is None else _cut(r"\x" + v.hex(), self._max) for v in column.to_pylist()]
         valid = column.is_valid().to_pylist()
         return [cell(_bare(v), self._max) if ok else NULL for ok, v in zip(valid, texts(column), strict=True)]
 
@@ -66,6 +69,17 @@ def cell(text: str, limit: int) -> str:
         out.append(shown)
         used += wide
     return "".join(out)
+
+
+def _is_bytes(kind: pa.DataType) -> bool:
+    """Whether values are bytes."""
+    found = pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_binary_view(kind) or pa.types.is_fixed_size_binary(kind)
+    return bool(found) and not isinstance(kind, pa.BaseExtensionType)
+
+
+def _cut(text: str, limit: int) -> str:
+    """Plain text, cut with an ellipsis where it is too wide."""
+    return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
 def escaped(character: str) -> str:

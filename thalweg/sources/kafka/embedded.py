@@ -126,6 +126,6 @@ def json_lines(name: str, folder: str) -> Iterator[bytes]:
 
 def _too_much(topic: str, partitions: int, count: int) -> SourceFailed:
     """Too many records for the embedded broker."""
-    message = f"record {count:,} does not fit: the embedded broker keeps {CAPACITY_BYTES:,} bytes a partition, and drops older records"
+    message = f"record {count:,} does not fit: the embedded broker keeps {CAPACITY_BYTES:,} bytes a partition ('embedded.partitions' is {partitions}), and drops older ones"
     hint = f"raise 'embedded.partitions' (now {partitions}), or use a real broker"
     return SourceFailed(message, where=f"kafka://embedded/{topic}", hint=hint)

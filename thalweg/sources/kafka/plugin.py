@@ -56,6 +56,11 @@ def topics(location: str, options: KafkaOptions) -> tuple[str, ...]:
     return place(location, options).topics
 
 
+def files(_location: str, options: KafkaOptions) -> dict[str, str]:
+    """The file of ``embedded.data``."""
+    return {} if options.embedded_data is None else {"embedded.data": options.embedded_data}
+
+
 def query_file(_location: str, options: KafkaOptions) -> str | None:
     """The ``.sql`` file of ``embedded.data``."""
     return options.embedded_data if options.embedded_data is not None and options.embedded_data.endswith(".sql") else None
@@ -77,6 +82,7 @@ PLUGIN = SourcePlugin(
     check=check,
     describe_start=describe_start,
     topics=topics,
+    files=files,
     query_file=query_file,
     warm_up="thalweg.native.messages:compile_all",
     fill=fill,

@@ -165,7 +165,7 @@ class KafkaSource(Source):
             context.clock, self._options.connect_timeout_ns, str(self._place), conf, lambda: not self._opened and context.stopping()
         )
         self._consumer = consumer = client.connect(conf, self._trouble.noticed, context.observer)
-        self._tap = Tap(consumer, conf["client.id"], self._reader, context.clock, self._fell_back)
+        self._tap = Tap(consumer, conf["client.id"], self._reader, context.clock, self._fell_back, context.stopping)
         self._positions = Positions(consumer, self._options, patience)
         self._topics = Topics(consumer, self._place, conf, patience, context, self._identities)
         self._assignment = Assignment(

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import functools
-import os
-import subprocess
 import sys
 import threading
 from typing import TYPE_CHECKING, Any, Final
 
 from thalweg import registry
+from thalweg.native.compiling import Compiling
 from thalweg.native.rdkafka import Unproved
 from thalweg.sources.kafka import messages
 from thalweg.sources.kafka.columnar import Drain
@@ -29,25 +28,28 @@ _EVENTS: Final = 1_024
 _LONGEST_S: Final = 0.02
 """Longest wait for records at a stretch; callbacks wait as long."""
 _LOOPS: Final = "thalweg.native.messages"
+_JIT: Final = "thalweg.kernels.jit:cache_folder"
 _CHECK_S: Final = 0.05
-_NICE: Final = 10
 
 
 class Tap:
     """One consumer's way out; used by the thread that owns the consumer."""
 
-    def __init__(self, consumer: Consumer, client_id: str, wanted: str, clock: Clock, say: Callable[[str], None]) -> None:
-        """``wanted`` is the option ``reader``; ``say`` hears why it cannot be columns."""
+    def __init__(
+        self, consumer: Consumer, client_id: str, wanted: str, clock: Clock, say: Callable[[str], None], stopping: Callable[[], bool] = lambda: False
+    ) -> None:
+        """``wanted`` is the option ``reader``; ``say`` hears why it cannot be columns; ``stopping`` tells whether the run ends before its time."""
         self._consumer = consumer
         self._client_id = client_id
         self._clock = clock
         self._say = say
+        self._stopping = stopping
         self._rows = 0
         self._open = wanted != "consume"
         """Whether columns may still come."""
         self._drain: Drain | None = None
         if wanted == "columnar":
-            loading().wait()
+            loading().wait(stopping)
             self.change()
 
     @property
@@ -70,7 +72,7 @@ class Tap:
         """Go over to columns if that can be done now; True: it was, and every held partition is to be held and placed anew."""
         if not self._open or (self._rows < _WORTH and not loading().begun):
             return False
-        if not loading().start():
+        if not loading().start(self._stopping):
             return False
         self._open = False
         try:
@@ -108,6 +110,7 @@ class Loading:
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
         self._done = threading.Event()
+        self._stopping: Callable[[], bool] = lambda: False
         self._loops: Any = None
         self._failure: str | None = None
 
@@ -116,18 +119,19 @@ class Loading:
         """Whether somebody has asked for the loops already."""
         return self._thread is not None
 
-    def start(self) -> bool:
-        """Begin if nobody has; whether it is over."""
+    def start(self, stopping: Callable[[], bool] = lambda: False) -> bool:
+        """Begin if nobody has; whether it is over. ``stopping``: whether the run that asks ends before its time."""
         with self._lock:
+            self._stopping = stopping
             if self._thread is None:
                 # Not a daemon: the compiler must not run while the interpreter is taken down.
                 self._thread = threading.Thread(target=self._load, name="thalweg-loops")
                 self._thread.start()
         return self._done.is_set()
 
-    def wait(self) -> None:
+    def wait(self, stopping: Callable[[], bool] = lambda: False) -> None:
         """Begin, and wait until it is over."""
-        self.start()
+        self.start(stopping)
         self._done.wait()
 
     def loops(self) -> Any:  # noqa: ANN401 - a module
@@ -136,11 +140,15 @@ class Loading:
             raise Unproved(self._failure)
         return self._loops
 
+    def _failing(self) -> bool:
+        """Whether the run that has asked last ends before its time."""
+        return self._stopping()
+
     def _load(self) -> None:
         """Import, fill the cache, compile or load."""
         try:
             compile_all, cached = registry.attribute(f"{_LOOPS}:compile_all"), registry.attribute(f"{_LOOPS}:cached")
-            if not cached() and not _compiled_elsewhere():
+            if not cached() and not _compiled_elsewhere(self._failing):
                 return
             compile_all()
             self._loops = sys.modules[_LOOPS]
@@ -156,19 +164,23 @@ def loading() -> Loading:
     return Loading()
 
 
-def _compiled_elsewhere() -> bool:
-    """Let a child process fill the cache; False when this process ends before it is full. A child that fails leaves the work to us."""
-    # Nothing in the command comes from outside. Ctrl-C reaches a whole process group: the child has its own, or a stop would leave its work to us.
-    command = [*registry.interpreter(), "-c", f"from {_LOOPS} import compile_all; compile_all()"]
-    quiet = subprocess.DEVNULL
-    with subprocess.Popen(command, stdin=quiet, stdout=quiet, stderr=quiet, process_group=0) as child:  # noqa: S603 - see above
-        os.setpriority(os.PRIO_PROCESS, child.pid, _NICE)
-        while True:
-            try:
-                child.wait(_CHECK_S)
-            except subprocess.TimeoutExpired:
-                if not threading.main_thread().is_alive():
-                    child.kill()
-                    return False
-            else:
-                return True
+def _compiled_elsewhere(stopping: Callable[[], bool]) -> bool:
+    """Let a child process fill the cache; False when this process ends before it is full. A child that fails leaves the work to us.
+
+    Where the run has ended by itself, the child goes on for the next one; else it is ended.
+    """
+    # Our own interpreter and our own module: nothing in the command comes from outside.
+    command, folder = [*registry.interpreter(), "-c", f"from {_LOOPS} import compile_all; compile_all()"], registry.attribute(_JIT)()
+    pause, child = threading.Event(), None
+    while child is None or child.ended() is None:
+        if not threading.main_thread().is_alive():
+            if child is not None and stopping():
+                child.stop()
+            return False
+        try:
+            child = child or Compiling.begin(command, folder)
+        except OSError:
+            return True
+        pause.wait(_CHECK_S)
+    child.stop()
+    return True

@@ -33,12 +33,20 @@ def test_one_relation_is_described(desk: Desk) -> None:
     desk.load()
 
     assert desk.type("\\d ORDERS;") == [
-        "column  | type               | null", "--------+--------------------+-----", "id      | int64              | yes", "country | string             | yes",
+        "column  | type               | null", "--------+--------------------+-----", "id      | int64              | no", "country | string             | yes",
         "amount  | double             | yes", "tags    | list<item: string> | yes",
     ]
     assert desk.type('\\d "clean"')[2].startswith("id")
     with pytest.raises(ScriptError, match=r"input:1:4: no table or view named cleen \(did you mean clean\?\)"):
         desk.type("\\d cleen")
+
+
+def test_a_column_that_must_not_be_null_is_said_to_be_one(desk: Desk) -> None:
+    r"""\d of a table shows what NOT NULL promises; a view promises nothing."""
+    desk.load()
+
+    assert [line.rpartition("|")[2].strip() for line in desk.type("\\d orders")[2:]] == ["no", "yes", "yes", "yes"]
+    assert desk.type("\\d clean")[2].endswith("| yes")
 
 
 def test_an_unresolved_relation_is_said_to_be_one(desk: Desk) -> None:

@@ -83,6 +83,8 @@ def test_an_error_leaves_the_workspace_usable(desk: Desk) -> None:
         desk.type("SELECT 1 +;")
     with pytest.raises(QueryFailed, match="Divide by zero"):
         desk.type("SELECT id / (id - id) FROM orders;")
+    with pytest.raises(ScriptError, match="input:1:1: Cast error: Overflow"):
+        desk.type("SELECT arrow_cast(TIMESTAMP '1999-12-31T00:00:00Z', 'Timestamp(Nanosecond, None)') > TIMESTAMP '9999-12-31T00:00:00Z' AS late;")
     assert desk.type("SELECT count(*) AS n FROM orders;")[2] == "3"
 
 

@@ -58,7 +58,7 @@ def test_fields_that_a_row_lacks() -> None:
 
 
 @pytest.mark.parametrize(("kind", "value", "reason"), [
-    ("int", 2**31, "field 'v': default|does not fit"), ("string", None, "does not fit"), (["null", "int"], "x", "does not fit"), (["int", "string"], 1.5, "fits no branch"),
+    ("int", 2**31, "column 'v': 2147483648 does not fit type int"), ("string", None, "column 'v': NULL does not fit type string"), (["null", "int"], "x", "does not fit"), (["int", "string"], 1.5, "fits no branch"),
     ({"type": "bytes", "logicalType": "decimal", "precision": 3, "scale": 2}, Decimal("10.00"), "does not fit decimal"),
     ({"type": "bytes", "logicalType": "decimal", "precision": 3, "scale": 1}, Decimal("0.01"), "more decimal places"),
     ({"type": "long", "logicalType": "timestamp-millis"}, dt.datetime(2024, 1, 1, 0, 0, 0, 1, UTC), "more decimal places than ms"),
@@ -68,6 +68,16 @@ def test_rows_that_do_not_fit(kind: object, value: object, reason: str) -> None:
     """The field is named; nothing is rounded."""
     with pytest.raises(UserError, match=reason):
         there_and_back(kind, value)
+
+
+def test_a_column_inside_another_is_named_with_it() -> None:
+    """From the row on, dotted."""
+    inner = {"type": "record", "name": "S", "fields": [{"name": "a", "type": "long"}]}
+
+    with pytest.raises(UserError, match=r"column 'v\.a': 'NOPE' does not fit type long"):
+        there_and_back(inner, {"a": "NOPE"})
+    with pytest.raises(UserError, match="there is no column 'value'"):
+        CodecBench("avro", options={"avro.schema": '"int"'}, rows=[{"x": 7}]).encoded()
 
 
 def test_framed_rows() -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from thalweg.codecs.protobuf.framing import read_indexes, write_indexes
-from thalweg.errors import SchemaUnknown
+from thalweg.errors import SchemaUnknown, UserError
 from thalweg.ports.schemas import RegisteredSchema, SchemaRegistry
 from thalweg.testing.codecs import CodecBench, decode
 
@@ -120,3 +120,13 @@ def test_indexes_come_back(indexes: list[int]) -> None:
     """Paths of indexes are zigzag varints; the first message is one byte 0 (PRO-08)."""
     assert read_indexes(write_indexes(indexes) + b"rest", 0) == (tuple(indexes), len(write_indexes(indexes)))
     assert write_indexes([0]) == b"\0"
+
+
+def test_a_row_that_does_not_fit_names_its_column_and_value() -> None:
+    """Test data that is wrong is found by its column."""
+    made = bench()
+    assert made.plugin.encode_row is not None
+    encode = made.plugin.encode_row(made.request, made.registry)
+
+    with pytest.raises(UserError, match="column 'n': 'NOPE' does not fit"):
+        encode({"n": "NOPE"})

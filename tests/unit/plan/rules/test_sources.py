@@ -49,6 +49,17 @@ def test_key_columns_come_first(plan: Planner) -> None:
     assert source.key.request.declared == pa.schema([("id", pa.string())])
 
 
+@pytest.mark.parametrize("format_", ["avro-glue", "protobuf-apicurio", "json-glue", "json-apicurio"])
+def test_the_depth_setting_reaches_enveloped_formats(plan: Planner, format_: str) -> None:
+    """As their inner formats: JSON's depth is a bound on documents, which the setting is not about."""
+    options = f"'format' '{format_}', 'apicurio.url' 'http://h'"
+    inner, own = (
+        plan("SET 'decode.max_depth' = '3';\n" + table("", options + more)).sources[0].value.request.options.max_depth for more in ("", ", 'decode.max_depth' '5'")
+    )
+
+    assert (inner, own) == (None if "json" in format_ else 3, 5)
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [

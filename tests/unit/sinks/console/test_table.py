@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import io
+import uuid
+
 import pyarrow as pa
 import pytest
 
+from thalweg.arrow.columns import UUID
+from thalweg.cli.rows import TableLook, output
 from thalweg.sinks.console.table import Table, cell, width
 
 
@@ -51,3 +56,22 @@ def test_nested_values_are_json() -> None:
     batch = pa.record_batch({"l": [[1, 2], None], "t": pa.array([0, None], pa.timestamp("s"))})
 
     assert Table(batch.schema, 40).lines(batch)[2:] == ["[1,2] | 1970-01-01T00:00:00", "NULL  | NULL"]
+
+
+def test_bytes_and_uuids_are_shown_as_in_the_repl() -> None:
+    """Bytes in hexadecimal, a UUID as its text, whether Arrow or the field says what it is."""
+    known = uuid.UUID(int=7)
+    fields = [pa.field("b", pa.binary()), pa.field("u", pa.binary(16), metadata=UUID), pa.field("x", pa.uuid())]
+    storage = pa.array([known.bytes, None], pa.binary(16))
+    batch = pa.RecordBatch.from_arrays(
+        [pa.array([b"\n\xff", None]), storage, pa.ExtensionArray.from_storage(pa.uuid(), storage)], schema=pa.schema(fields)
+    )
+    shown, out = Table(batch.schema, 40).lines(batch)[2:], io.StringIO()
+    repl = output("table", batch.schema, out, TableLook(width=lambda: None, max_rows=9))
+    repl.write(batch)
+    repl.close()
+
+    assert [cell.strip() for cell in shown[0].split("|")] == ["\\x0aff", str(known), str(known)]
+    assert [cell.strip() for cell in shown[1].split("|")] == ["NULL"] * 3
+    assert [cell.strip() for cell in out.getvalue().splitlines()[2].split("|")] == ["\\x0aff", str(known), str(known)]
+    assert Table(batch.schema, 5).lines(batch)[2].startswith("\\x0a…")

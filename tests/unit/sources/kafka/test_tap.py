@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import time
 import uuid
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -18,6 +18,7 @@ from thalweg import registry
 from thalweg.model.clock import SystemClock
 from thalweg.model.events import Notice
 from thalweg.model.options import read
+from thalweg.native.compiling import Compiling
 from thalweg.native.rdkafka import Unproved
 from thalweg.ports.source import Budget, SourceContext
 from thalweg.sources.kafka import tap
@@ -205,19 +206,38 @@ def test_an_empty_cache_is_filled_by_another_process(tmp_path: Path, monkeypatch
     monkeypatch.setenv("THALWEG_CACHE", str(tmp_path))
     monkeypatch.setenv("PYTHONPATH", str(Path(tap.__file__).parents[3]))
 
-    assert tap._compiled_elsewhere()
+    assert tap._compiled_elsewhere(lambda: False)
     assert {path.suffix for path in tmp_path.rglob("*.nb?")} == {".nbi", ".nbc"}
 
 
-def test_the_other_process_hears_no_signals_of_the_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ctrl-C reaches a whole process group; a child that it ended would leave its work to a process that is to stop."""
-    child, seen = tmp_path / "python", tmp_path / "group"
-    child.write_text(f"#!{sys.executable}\nimport os\nopen({str(seen)!r}, 'w').write(str(os.getpgid(0)))\n")
-    child.chmod(0o700)
-    monkeypatch.setattr(sys, "executable", str(child))
+@pytest.mark.parametrize("failing", [False, True])
+def test_the_compiler_goes_on_only_after_a_run_that_ends_by_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failing: bool) -> None:  # noqa: FBT001 - a parameter
+    """After a failure or a signal it is ended; there is never more than one."""
+    begun: list[Compiling] = []
+    begin = Compiling.begin
 
-    assert tap._compiled_elsewhere()
-    assert int(seen.read_text()) != os.getpgid(0)
+    def sleep(_command: object, folder: Path) -> Compiling | None:
+        found = begin(["sleep", "60"], folder)
+        begun.extend([found] if found else [])
+        return found
+
+    monkeypatch.setenv("THALWEG_CACHE", str(tmp_path))
+    monkeypatch.setattr(tap.Compiling, "begin", sleep)
+    monkeypatch.setattr(tap.threading, "main_thread", lambda: SimpleNamespace(is_alive=lambda: not begun))
+    try:
+        assert not tap._compiled_elsewhere(lambda: failing)
+        assert (begun[0].ended() is None) == (not failing)
+        if not failing:
+            assert sleep("", next(iter(tmp_path.glob("kernels/*")))) is None
+    finally:
+        begun[0].stop()
+
+
+def test_a_cache_that_cannot_be_written_leaves_the_work_to_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It costs a compilation, never a run."""
+    monkeypatch.setenv("THALWEG_CACHE", "/proc/nope")
+
+    assert tap._compiled_elsewhere(lambda: False)
 
 
 class Direct:
