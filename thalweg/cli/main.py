@@ -7,6 +7,7 @@ import errno
 import os
 import signal
 import sys
+import threading
 from typing import TYPE_CHECKING, NoReturn
 
 from thalweg import __version__, registry
@@ -26,7 +27,11 @@ _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO})
 def run() -> NoReturn:
     """Entry point of the console script and of ``python -m thalweg``."""
     _fill_streams()
-    sys.exit(main(sys.argv[1:]))
+    code = main(sys.argv[1:])
+    if threading.active_count() > 1:
+        # What is left waits in a native library (a compiler being loaded): the interpreter's own end could wait for it, or cut it off halfway.
+        os._exit(code)
+    sys.exit(code)
 
 
 def main(argv: Sequence[str]) -> int:

@@ -44,6 +44,7 @@ def environment(folder: Path) -> dict[str, str]:
     """No colours, no state of the user, output in the order in which it is written."""
     return {
         "PATH": f"{folder / 'bin'}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1", "PYTHONUTF8": "1",
+        "TWG_DECODE_KERNELS": "off",
         "TERM": "dumb", "HOME": str(folder), "XDG_STATE_HOME": str(folder / "state"),
     }  # fmt: skip
 
