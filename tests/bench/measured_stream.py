@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 import threading
 import time
 from pathlib import Path
@@ -13,7 +14,7 @@ import psutil
 import pyarrow as pa
 from figures import peak_mib
 
-from thalweg.cli.main import run
+from thalweg.cli.main import main
 from thalweg.sources.kafka.source import KafkaSource
 
 poll, commit = KafkaSource.poll, KafkaSource.commit
@@ -68,8 +69,9 @@ if __name__ == "__main__":
     watching = threading.Thread(target=watch, name="watch")
     watching.start()
     try:
-        run()
+        code = main(sys.argv[1:])
     finally:
         over.set()
         watching.join()
         measure()
+    sys.exit(code)
