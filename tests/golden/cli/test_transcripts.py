@@ -10,8 +10,10 @@ import os
 import re
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pexpect
@@ -71,7 +73,10 @@ def run_console(text: str, folder: Path) -> str:
 
 def run_session(arguments: str, text: str, folder: Path) -> str:
     """A session: each typed text with what came after it."""
-    child = pexpect.spawn("twg", shlex.split(arguments), cwd=folder, env=environment(folder), dimensions=(40, 100), timeout=60, encoding="utf-8")
+    child = pexpect.spawn(
+        "twg", shlex.split(arguments), cwd=folder, env=environment(folder), dimensions=(40, 100), timeout=60, encoding="utf-8",
+        preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),  # a suite in the background ignores it, and its children would too
+    )  # fmt: skip
     child.setecho(state=False)
     child.expect_exact(_PROMPT)
     out = [child.before]
