@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from typing import TYPE_CHECKING
 
@@ -39,11 +40,9 @@ def start_apicurio(folder: Path) -> Server:
     server.start()
     url = f"http://{server.address}/apis/registry/v2/system/info"
     for _ in range(200):
-        try:
+        with contextlib.suppress(httpx.HTTPError):  # nobody listens yet
             if httpx.get(url, timeout=2, trust_env=False).status_code == httpx.codes.OK:
                 return server
-        except httpx.HTTPError:
-            pass
         time.sleep(0.1)
     server.kill()
     return pytest.fail(f"the registry does not answer: {server.log.read_text()[-2000:]}")

@@ -7,7 +7,6 @@ import errno
 import os
 import signal
 import sys
-import threading
 from typing import TYPE_CHECKING, NoReturn
 
 from thalweg import __version__, registry
@@ -27,11 +26,7 @@ _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO})
 def run() -> NoReturn:
     """Entry point of the console script and of ``python -m thalweg``."""
     _fill_streams()
-    code = main(sys.argv[1:])
-    if threading.active_count() > 1:
-        # What is left waits in a native library (a compiler being loaded): the interpreter's own end could wait for it, or cut it off halfway.
-        os._exit(code)
-    sys.exit(code)
+    sys.exit(main(sys.argv[1:]))
 
 
 def main(argv: Sequence[str]) -> int:

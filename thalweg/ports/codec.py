@@ -37,6 +37,13 @@ class DecodeRequest:
     that a row is bad whether or not its faulty field is read."""
 
 
+def subject_of(request: DecodeRequest) -> str | None:
+    """The subject that the option names, else the topic's own."""
+    if request.options.subject is not None:
+        return str(request.options.subject)
+    return None if request.topic is None else f"{request.topic}-{'key' if request.is_key else 'value'}"
+
+
 @dataclass(frozen=True, slots=True)
 class Split:
     """Where the records of a block begin."""

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from thalweg.errors import SchemaUnknown
+from thalweg.errors import SchemaUnknown, UserError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -57,6 +57,21 @@ class SchemaRegistry(ABC):
     @abstractmethod
     def close(self) -> None:
         """Release connections; later calls answer from the cache or raise SchemaUnavailable."""
+
+
+def newest(registry: SchemaRegistry, subject: str, kind: str, *, shown: str, hint: str) -> RegisteredSchema:
+    """The newest schema of a subject, which must be of ``kind`` (as users say it: ``shown``).
+
+    Called by codecs that take their columns from a registry. Raises as :meth:`SchemaRegistry.latest`, with ``hint`` where the registry has
+    none of its own, and UserError for a schema of another kind.
+    """
+    try:
+        found = registry.latest(subject)
+    except SchemaUnknown as e:
+        raise SchemaUnknown(e.message, where=e.where, hint=e.hint or hint) from e
+    if found.kind != kind:
+        raise UserError(f"subject '{subject}' holds {found.kind} schemas, not {shown}", hint="choose another 'format'")
+    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,6 +49,8 @@ class Dag:
         self._needed = self._reachable(wanted)
         used = {name for node in self._nodes for name in node.inputs}
         self._statics = [table for table in plan.statics if table.name in used]
+        own = {relation for source in plan.sources for relation in relations(source, "")}
+        self._node_bases = {node.name: self._bases(node, own) for node in self._nodes}
         self.reads = {name for node in self._nodes if node.name in self._needed for name in node.inputs}
         """Every relation that some node needs."""
 
@@ -81,7 +83,7 @@ class Dag:
             self._session.bind(node.name, node.text)
             return
         began = time.perf_counter()
-        bases = self._bases(node)
+        bases = self._node_bases[node.name]
         if node.spliced is None:
             batches = self._run_opaque(node, results, bases)
         else:
@@ -169,14 +171,14 @@ class Dag:
             return node.schema
         return relations(self._source, self._plan.settings.metadata_prefix)[name]
 
-    def _bases(self, node: Node) -> list[str]:
+    def _bases(self, node: Node, own: Collection[str]) -> list[str]:
         """Registered relations that a node reads, through inlined views."""
         out: list[str] = []
         for name in node.inputs:
             inner = self._plan.node_named(name)
             if inner is not None and name not in self._evaluated and inner.sources:
-                out += [base for base in self._bases(inner) if base not in out]
-            elif (inner is not None and inner.sources) or any(name in relations(s, "") for s in self._plan.sources):
+                out += [base for base in self._bases(inner, own) if base not in out]
+            elif (inner is not None and inner.sources) or name in own:
                 out += [name] if name not in out else []
         return out
 

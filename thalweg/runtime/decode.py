@@ -122,7 +122,7 @@ class Decoding:
             here = self._surviving(np.arange(raw.rows), bad)
             valid = np.asarray(keys.is_valid())[here]
             columns |= self._side(raw, self._decoders[1], keys, here[valid], here[~valid], bad)
-        rows = self._surviving(np.sort(np.concatenate([live, null_rows])), bad)
+        rows = self._surviving(np.sort(np.concatenate([live, null_rows])) if len(null_rows) else live, bad)
         batch = self._assemble(raw, columns, rows, meta or partial(metadata.column, raw.records))
         return Rows(self._not_null(batch, bad), bad, tombstones)
 
@@ -143,20 +143,21 @@ class Decoding:
         self, raw: RawBatch, decoder: Decoder, payloads: pa.Array, live: np.ndarray, nulls: np.ndarray, bad: BadRows
     ) -> dict[str, tuple[pa.Array, np.ndarray]]:
         """Columns of one side of the records, each with the raw row numbers it stands for."""
-        every = len(live) == raw.rows
-        taken = pa.array(live, pa.int64())
         headers = metadata.column(raw.records, "source_headers")
-        decoded: Decoded = decoder.decode(payloads if every else payloads.take(taken), headers if every else headers.take(taken))
+        if len(live) != raw.rows:
+            taken = pa.array(live, pa.int64())
+            payloads, headers = payloads.take(taken), headers.take(taken)
+        decoded: Decoded = decoder.decode(payloads, headers)
         places = live[decoded.rows.to_numpy()]
         for i, row in enumerate(decoded.bad.rows):
             bad.add(int(live[row]), decoded.bad.codes[i], decoded.bad.messages[i], decoded.bad.paths[i])
-        columns = {}
-        for field, column in zip(decoded.batch.schema, decoded.batch.columns, strict=True):
-            if len(nulls):
-                order = np.argsort(np.concatenate([places, nulls]), kind="stable")
-                column = pa.concat_arrays([column, pa.nulls(len(nulls), column.type)]).take(pa.array(order))  # noqa: PLW2901 - the same column, longer
-            columns[field.name] = (column, np.sort(np.concatenate([places, nulls])))
-        return columns
+        columns = zip(decoded.batch.schema.names, decoded.batch.columns, strict=True)
+        if not len(nulls):
+            return {name: (column, places) for name, column in columns}
+        both = np.concatenate([places, nulls])
+        order = np.argsort(both, kind="stable")
+        at, places = pa.array(order), both[order]
+        return {name: (pa.concat_arrays([column, pa.nulls(len(nulls), column.type)]).take(at), places) for name, column in columns}
 
     def _surviving(self, rows: np.ndarray, bad: BadRows) -> np.ndarray:
         """Row numbers that no step called bad."""

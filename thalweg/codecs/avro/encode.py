@@ -13,8 +13,9 @@ from thalweg.arrow.temporal import UNITS
 from thalweg.codecs.avro.defaults import encode_default, encode_long
 from thalweg.codecs.avro.schema import NO_DEFAULT, Node, SchemaError, parse_registered
 from thalweg.codecs.avro.single_object import prefix
-from thalweg.codecs.avro.table import SINGLE, VALUE, reader_schema, record_root, subject_of
+from thalweg.codecs.avro.table import SINGLE, VALUE, reader_schema, record_root
 from thalweg.errors import UserError
+from thalweg.ports.codec import subject_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -15,6 +15,8 @@ from thalweg.codecs.avro.resolve import Resolver
 from thalweg.codecs.avro.schema import Node, SchemaError, parse, parse_registered
 from thalweg.codecs.avro.types import Unfolding, column
 from thalweg.errors import SchemaUnknown, UserError
+from thalweg.ports.codec import subject_of
+from thalweg.ports.schemas import newest
 
 if TYPE_CHECKING:
     from thalweg.ports.codec import DecodeRequest
@@ -153,14 +155,7 @@ def reader_schema(request: DecodeRequest, registry: SchemaRegistry | None) -> No
         return None
     subject = subject_of(request)
     assert subject is not None
-    try:
-        found = registry.latest(subject)
-    except SchemaUnknown as e:
-        hint = e.hint or "set 'avro-confluent.subject', or register the schema first"
-        raise SchemaUnknown(e.message, where=e.where, hint=hint) from e
-    if found.kind != "AVRO":
-        raise UserError(f"subject '{subject}' holds {found.kind} schemas, not Avro", hint="choose another 'format'")
-    return parse_registered(found)
+    return parse_registered(newest(registry, subject, "AVRO", shown="Avro", hint="set 'avro-confluent.subject', or register the schema first"))
 
 
 def _need_url(request: DecodeRequest) -> None:
@@ -168,13 +163,6 @@ def _need_url(request: DecodeRequest) -> None:
     if request.options.url is None:
         message = _NEEDS.format("avro-confluent.url", request.format, "a schema registry")
         raise UserError(message, hint="for example 'avro-confluent.url' 'http://localhost:8081'")
-
-
-def subject_of(request: DecodeRequest) -> str | None:
-    """The subject that the option names, else the topic's own."""
-    if request.options.subject is not None:
-        return str(request.options.subject)
-    return None if request.topic is None else f"{request.topic}-{'key' if request.is_key else 'value'}"
 
 
 def refuse_reserved(node: Node, prefix: str) -> None:

@@ -11,7 +11,7 @@ from thalweg.codecs.json.framing import Frames
 from thalweg.codecs.json.options import JsonOptions
 from thalweg.codecs.json.table import PLAIN, table_of
 from thalweg.errors import UserError
-from thalweg.ports.codec import CodecPlugin, Decoder, DecodeRequest
+from thalweg.ports.codec import CodecPlugin, Decoder, DecodeRequest, subject_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -53,7 +53,8 @@ def _encode_row(request: DecodeRequest, registry: SchemaRegistry | None) -> Call
     encode = row_encoder(_resolve(request, registry))
     if request.format == PLAIN or registry is None:
         return encode
-    subject = request.options.subject or f"{request.topic}-{'key' if request.is_key else 'value'}"
+    subject = subject_of(request)
+    assert subject is not None
     found = registry.latest(subject)
     number = found.id if isinstance(found.id, int) else registry.register(subject, found)
     before = b"\0" + number.to_bytes(4, "big")

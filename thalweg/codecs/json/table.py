@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Final
 from thalweg.codecs.json.documents import JsonSchemaError
 from thalweg.codecs.json.jsonschema import Columns, unfolded
 from thalweg.codecs.json.values import Unsupported, converter
-from thalweg.errors import SchemaUnknown, UserError
-from thalweg.ports.schemas import RegisteredSchema
+from thalweg.errors import UserError
+from thalweg.ports.codec import subject_of
+from thalweg.ports.schemas import RegisteredSchema, newest
 
 if TYPE_CHECKING:
     from thalweg.ports.codec import DecodeRequest
@@ -62,18 +63,11 @@ def _plain(request: DecodeRequest, registry: SchemaRegistry | None) -> Registere
 
 def _registered(request: DecodeRequest, registry: SchemaRegistry | None) -> RegisteredSchema | None:
     """The schema of the subject; None while the registry was not asked."""
-    subject = request.options.subject
-    if subject is None and request.topic is None:
+    subject = subject_of(request)
+    if subject is None:
         message = _NEEDS.format("json-confluent.subject", request.format, "it where the topic is a pattern")
         raise UserError(message, hint="name the subject whose schema gives the columns, or declare the columns")
     if registry is None:
         return None
-    subject = subject or f"{request.topic}-{'key' if request.is_key else 'value'}"
-    try:
-        found = registry.latest(subject)
-    except SchemaUnknown as e:
-        hint = e.hint or "set 'json-confluent.subject', declare the columns, or register the schema first"
-        raise SchemaUnknown(e.message, where=e.where, hint=hint) from e
-    if found.kind != "JSON":
-        raise UserError(f"subject '{subject}' holds {found.kind} schemas, not JSON Schema", hint="choose another 'format'")
-    return found
+    hint = "set 'json-confluent.subject', declare the columns, or register the schema first"
+    return newest(registry, subject, "JSON", shown="JSON Schema", hint=hint)

@@ -13,8 +13,9 @@ from thalweg.arrow.temporal import UNITS
 from thalweg.codecs.protobuf.descriptors import DescriptorError, messages_of
 from thalweg.codecs.protobuf.named import before_message
 from thalweg.codecs.protobuf.oracle import NANOS
-from thalweg.codecs.protobuf.table import message_of, registered, subject_of, table_of_message
+from thalweg.codecs.protobuf.table import message_of, registered, table_of_message
 from thalweg.errors import UserError
+from thalweg.ports.codec import subject_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable

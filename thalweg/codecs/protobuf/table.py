@@ -11,7 +11,9 @@ from thalweg.codecs.protobuf.declared import Incompatible
 from thalweg.codecs.protobuf.descriptors import DescriptorError, MessageSet, messages_of
 from thalweg.codecs.protobuf.forms import Form, Forms
 from thalweg.codecs.protobuf.shapes import Shape, Unfolding, coarse
-from thalweg.errors import SchemaUnknown, UserError
+from thalweg.errors import UserError
+from thalweg.ports.codec import subject_of
+from thalweg.ports.schemas import newest
 
 if TYPE_CHECKING:
     from google.protobuf.descriptor import Descriptor
@@ -92,14 +94,7 @@ def registered(request: DecodeRequest, registry: SchemaRegistry | None) -> Regis
         raise UserError(message, hint="name the subject whose schema gives the columns")
     if registry is None:
         return None
-    try:
-        found = registry.latest(subject)
-    except SchemaUnknown as e:
-        hint = e.hint or "set 'protobuf-confluent.subject', or register the schema first"
-        raise SchemaUnknown(e.message, where=e.where, hint=hint) from e
-    if found.kind != "PROTOBUF":
-        raise UserError(f"subject '{subject}' holds {found.kind} schemas, not Protobuf", hint="choose another 'format'")
-    return found
+    return newest(registry, subject, "PROTOBUF", shown="Protobuf", hint="set 'protobuf-confluent.subject', or register the schema first")
 
 
 def message_of(request: DecodeRequest, messages: MessageSet) -> Descriptor:
@@ -113,13 +108,6 @@ def message_of(request: DecodeRequest, messages: MessageSet) -> Descriptor:
         if name is not None:
             raise UserError(f"option 'protobuf.message': {e}") from None
         raise UserError(_NEEDS.format("protobuf.message", request.format, f"to know which message the payloads are ({e})")) from None
-
-
-def subject_of(request: DecodeRequest) -> str | None:
-    """The subject that the option names, else the topic's own."""
-    if request.options.subject is not None:
-        return str(request.options.subject)
-    return None if request.topic is None else f"{request.topic}-{'key' if request.is_key else 'value'}"
 
 
 def refuse_reserved(form: Form, prefix: str) -> None:
