@@ -11,7 +11,7 @@ import pytest
 
 from tests.integration.conftest import until
 from thalweg.errors import ThalwegError
-from thalweg.model.events import BadRecords, DecodeCounts, Notice
+from thalweg.model.events import BadRecords, DecodeCounts, Notice, PipelineStopped
 from thalweg.testing.registry import TestRegistry
 
 if TYPE_CHECKING:
@@ -93,6 +93,35 @@ def test_a_registry_that_goes_away_stops_the_flow_and_loses_nothing(lab: Lab) ->
         until(lambda: lab.column("out", "id") == [1, 2, 3], seconds=60)
         lab.stop()
 
+    assert lab.rows("dead") == []
+
+
+def test_a_stop_while_the_registry_is_away_is_a_stop(lab: Lab) -> None:
+    """It drains what is decoded, fails at nothing, and says which records wait: the next run reads them again, once (RG-05)."""
+    with TestRegistry() as registry:
+        one, two = registered(registry, FIRST), registered(registry, SECOND)
+        lab.start(SQL % (registry.url, "unbounded"), budget__rows="1")
+        lab.fill(framed(FIRST, one, id=1, country="de"))
+        until(lambda: lab.column("out", "id") == [1])
+        registry.fail(*[503] * 1_000)
+        lab.fill(framed(SECOND, two, id=2, country="de", note=None), framed(FIRST, one, id=3, country="de"))
+        until(lambda: any(e.code == "registry.unavailable" for e in lab.seen.of(Notice)), seconds=60)
+        began = time.monotonic()
+        lab.stop()
+        took = time.monotonic() - began
+        told = [e.message for e in lab.seen.of(Notice) if e.code == "registry.stopped"]
+        assert took < 8
+        assert lab.seen.of(PipelineStopped)[-1].reason == "stopped"
+        assert len(told) == 1
+        assert "orders[0] 1 to 2; the next start reads them again" in told[0]
+        assert lab.column("out", "id") == [1]
+
+        registry.mend()
+        lab.start(SQL % (registry.url, "unbounded"))
+        until(lambda: len(lab.column("out", "id")) >= 3, seconds=60)
+        lab.stop()
+
+    assert lab.column("out", "id") == [1, 2, 3]
     assert lab.rows("dead") == []
 
 

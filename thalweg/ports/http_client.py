@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
@@ -88,6 +89,7 @@ class HttpClient:
             raise UserError(f"{bare_url(url)} is no URL of a schema registry", hint=f"for example {example}")
         self.url = bare_url(url).rstrip("/")
         self._wait_initial, self._passing, self._seconds = wait_initial, passing, options.timeout_ns / 1e9
+        self._hastened = threading.Event()
         sent = dict(headers or {})
         if options.bearer_token is not None:
             sent["Authorization"] = f"Bearer {options.bearer_token}"
@@ -103,7 +105,7 @@ class HttpClient:
         )
         data = None if body is None else json.dumps(body).encode()
         try:
-            return caller(_TransientError, self._ask_once, method, path, data, dict(headers or {}))
+            return caller(self._worth_another, self._ask_once, method, path, data, dict(headers or {}))
         except _TransientError as e:
             message = f"the schema registry gives no answer: {e}"
             raise SchemaUnavailable(message, where=self.url + path, hint="nothing is lost: reading goes on when it is back") from None
@@ -115,9 +117,17 @@ class HttpClient:
             hint = "it redirects; give the URL that it redirects to: credentials are not sent to another place"
         return SchemaUnavailable(f"the schema registry refuses (status {answer.status}): {message}", where=self.url + path, hint=hint)
 
+    def hasten(self) -> None:
+        """From now on no question is asked a second time; what is being asked has one attempt left at most. Called on any thread."""
+        self._hastened.set()
+
     def close(self) -> None:
         """Close the connections."""
         self._http.close()
+
+    def _worth_another(self, error: Exception) -> bool:
+        """Whether the question is asked again after this error."""
+        return isinstance(error, _TransientError) and not self._hastened.is_set()
 
     def _ask_once(self, method: str, path: str, data: bytes | None, headers: dict[str, str]) -> Answer:
         """One request and its answer, bounded in size and time."""

@@ -54,6 +54,10 @@ class SchemaRegistry(ABC):
     def register(self, subject: str, schema: RegisteredSchema) -> int:
         """Register a schema and return its id; for producers of test and quickstart data. Raises SchemaUnavailable."""
 
+    def hasten(self) -> None:
+        """The run is being stopped: from now on no question is asked a second time. Called on any thread, while others ask."""
+        return
+
     @abstractmethod
     def close(self) -> None:
         """Release connections; later calls answer from the cache or raise SchemaUnavailable."""

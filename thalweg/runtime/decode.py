@@ -99,6 +99,12 @@ class Decoding:
         new, self._counted = totals - self._counted, totals
         return dict(new)
 
+    def hasten(self) -> None:
+        """The run is being stopped: its registries are not asked again and again any more. Called on any thread."""
+        for side in self.sides:
+            if side.asked is not None:
+                side.asked.hasten()
+
     def close(self) -> None:
         """Release the registries' connections."""
         for side in self.sides:

@@ -11,6 +11,7 @@ from thalweg.arrow.batch import BadRows
 from thalweg.errors import DecodeFailed, PipelineError, SchemaUnavailable
 from thalweg.model.clock import MILLISECOND_NS, SECOND_NS
 from thalweg.model.events import BadRecords, DecodeCounts, EpochDone, Notice, RecordsDropped
+from thalweg.model.spans import SpanSet
 from thalweg.ports.sink import Delivery
 from thalweg.runtime import acks
 from thalweg.runtime.lineage import RecordIds, Records
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from thalweg.model.clock import Clock
     from thalweg.model.events import Observer
     from thalweg.model.position import Partition, TopicIdentity
-    from thalweg.model.spans import SpanSet
     from thalweg.plan.graph import Lane as LanePlan
     from thalweg.plan.graph import PipelineSettings, SourceTable
     from thalweg.runtime.dag import Dag, Results
@@ -55,6 +55,10 @@ class SourceFlow:
     identity: Callable[[Partition], TopicIdentity]
 
 
+class _Stopped(Exception):
+    """The run ends while a batch waits for its schema registry."""
+
+
 class Epochs:
     """Runs epochs, one at a time, on the worker thread."""
 
@@ -69,21 +73,33 @@ class Epochs:
         self._number = 0
         self._last: str | None = None
         self._cut: set[tuple[str, str]] = set()
+        self._given_up: dict[str, SpanSet] = {}
         for flow in flows.values():
             flow.dag.clear()
 
     def process(self, generation: int, source: str, raw: RawBatch) -> None:
-        """Take a raw batch through decode and DAG to the lanes; raises PipelineError when the pipeline cannot go on."""
+        """Take a raw batch through decode and DAG to the lanes; raises PipelineError when the pipeline cannot go on.
+
+        A batch that still waits for its registry when the run is stopped is given up, and so is all of its source behind it.
+        """
+        if source in self._given_up:
+            self._given_up[source].update(raw.spans)
+            return
         flow = self._flows[source]
         if self._last not in {None, source}:
             self._flows[str(self._last)].dag.clear()
         self._last = source
-        for piece in cut(raw, flow.covered()):
+        pieces = cut(raw, flow.covered())
+        for at, piece in enumerate(pieces):
             if generation != self._ledger.generation:
                 return
             began = time.perf_counter()
             branches = [b for b in flow.branches if b.plan.name not in piece.skip]
-            outputs = self._outputs(flow, piece.raw, branches) if piece.raw.rows and branches else {}
+            try:
+                outputs = self._outputs(flow, piece.raw, branches) if piece.raw.rows and branches else {}
+            except _Stopped:
+                self._given_up[source] = SpanSet(span for left in pieces[at:] for span in left.raw.spans)
+                return
             self._number += 1
             if not self._hand_over(generation, piece.raw, branches, outputs):
                 return
@@ -94,8 +110,17 @@ class Epochs:
         for flow in self._flows.values():
             flow.decoding.announce(self._observer)
 
+    def hasten(self) -> None:
+        """The run is being stopped: whoever waits for a registry does not wait for long any more. Called on any thread."""
+        for flow in self._flows.values():
+            flow.decoding.hasten()
+
     def close(self) -> None:
-        """Release what the decoders hold; no epoch comes any more."""
+        """Say what was given up, and release what the decoders hold; no epoch comes any more."""
+        for source, spans in list(self._given_up.items()):
+            places = ", ".join(f"{p} {start} to {end - 1}" for p in spans.partitions() for start, end in spans.ranges(p))
+            text = f"{source}: the registry gave no schema before the end, so these records were not processed: {places}; the next start reads them again"
+            self._observer.on(Notice("warning", "registry.stopped", text))
         for flow in self._flows.values():
             flow.decoding.close()
 
@@ -134,16 +159,17 @@ class Epochs:
         results.rows |= more.rows
 
     def _decode(self, flow: SourceFlow, raw: RawBatch, records: Records) -> Rows:
-        """Decode; a registry that does not answer stops the flow until it does, and no record is bad because of it."""
+        """Decode; a registry that does not answer stops the flow until it does, and no record is bad because of it. Raises _Stopped."""
         pause = 100 * MILLISECOND_NS
         while True:
             try:
                 rows = flow.decoding.relation(raw, records.column)
             except SchemaUnavailable as e:
                 flow.decoding.counted()  # what was decoded of this batch is decoded again
-                self._observer.on(Notice("warning", "registry.unavailable", f"{flow.table.name}: {e}; trying again"))
+                again = "" if self._stopping.is_set() else "; trying again"
+                self._observer.on(Notice("warning", "registry.unavailable", f"{flow.table.name}: {e}{again}"))
                 if self._stopping.wait(pause / SECOND_NS):
-                    raise
+                    raise _Stopped from e
                 pause = min(pause * 2, 5 * SECOND_NS)
                 continue
             self._tell_counts(flow)

@@ -152,6 +152,7 @@ class Pipeline:
             if self._machine.failure.stopping.is_set() and not told:
                 told = True
                 self._stopped_ns = self._clock.monotonic_ns()
+                self._machine.epochs.hasten()
                 for reader in self._machine.readers:
                     reader.stop()
             self._reader_threads_join()

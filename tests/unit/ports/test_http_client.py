@@ -129,3 +129,19 @@ def test_certificates_on_both_sides(server: ThreadingHTTPServer, tmp_path: Path)
         stranger.close()
     with pytest.raises(UserError, match="TLS files cannot be read"):
         client(server, "https", ca_file=str(tmp_path / "none.pem"))
+
+
+def test_a_hastened_client_asks_nothing_twice(server: ThreadingHTTPServer) -> None:
+    """What is being asked ends with its attempt, so that a stop does not wait for four; a good answer is still an answer."""
+    known = client(server, timeout_ns=300_000_000)
+    threading.Timer(0.1, known.hasten).start()
+    began = time.monotonic()
+    with pytest.raises(SchemaUnavailable):
+        known.ask("GET", "/drip")
+    took = time.monotonic() - began
+    answer = known.ask("GET", "/good")
+    known.close()
+
+    assert took < 0.9
+    assert answer.good
+    assert [path for path, _ in server.RequestHandlerClass.seen].count("/drip") == 1  # type: ignore[attr-defined]

@@ -59,6 +59,10 @@ class ApicurioRegistry(SchemaRegistry):
         message = f"the {schema.kind} schema of '{subject}' is not registered through Apicurio's own API"
         raise SchemaUnavailable(message, where=self._http.url, hint="use its Confluent API, /apis/ccompat/v7")
 
+    def hasten(self) -> None:
+        """The run is being stopped: no question is asked a second time."""
+        self._http.hasten()
+
     def close(self) -> None:
         """Close the connections; what was answered stays known."""
         self._http.close()

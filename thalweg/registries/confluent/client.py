@@ -52,6 +52,10 @@ class ConfluentRegistry(SchemaRegistry):
             raise SchemaUnavailable("the registry's answer holds no id", where=self._http.url)
         return int(answer["id"])
 
+    def hasten(self) -> None:
+        """The run is being stopped: no question is asked a second time."""
+        self._http.hasten()
+
     def close(self) -> None:
         """Close the connections; what was answered stays known."""
         self._http.close()

@@ -54,6 +54,10 @@ class GlueRegistry(SchemaRegistry):
         message = f"the {schema.kind} schema of '{subject}' is not registered in Glue from here"
         raise SchemaUnavailable(message, where=self._http.url, hint="aws glue register-schema-version")
 
+    def hasten(self) -> None:
+        """The run is being stopped: no question is asked a second time."""
+        self._http.hasten()
+
     def close(self) -> None:
         """Close the connections; what was answered stays known."""
         self._http.close()
