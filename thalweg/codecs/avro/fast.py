@@ -146,7 +146,9 @@ class FastAvroDecoder(Decoder):
                 missing_is_null=table.reader is None, wanted=self._schema.names,
                 on_text=None if table.declared else self._note_cut,
             )  # fmt: skip
-        except (Unsupported, Incompatible, SchemaError):
+            program.decode(pa.array([], pa.binary()))
+        except (Unsupported, Incompatible, SchemaError, pa.ArrowException):
+            # Arrow's exceptions: a column that it cannot make of what the kernel stores shows itself without a single row
             return None
         return program if program.schema.equals(self._schema) else None
 

@@ -203,7 +203,7 @@ def stored(reader: Node, column: pa.Field) -> tuple[pa.DataType, Callable[[pa.Ar
     elif logical is not None and not (logical.kind == "uuid" and kinds.is_string(kind)):
         storage = kind
     elif reader.kind in {"int", "long"}:
-        storage = pa.int64() if kinds.is_decimal(kind) else kind
+        storage = (pa.int32() if reader.kind == "int" else pa.int64()) if kinds.is_decimal(kind) else kind
     elif reader.kind == "fixed":
         storage = pa.binary(reader.size)
     else:

@@ -11,6 +11,7 @@ from thalweg.arrow.batch import BadRows, Decoded
 from thalweg.arrow.splice import kept, pruned, spliced, taken
 from thalweg.codecs.json.framed import FramedJsonDecoder
 from thalweg.codecs.json.kernel_decoder import compile_json
+from thalweg.codecs.json.values import Unsupported
 from thalweg.ports.codec import Decoder
 
 if TYPE_CHECKING:
@@ -66,11 +67,14 @@ def warm_up() -> None:
 
 
 def make(request: DecodeRequest, _registry: SchemaRegistry | None, reference: Decoder) -> Decoder | None:
-    """The fast decoder; None where the kernel has another schema in mind than the reference."""
+    """The fast decoder; None where the kernel does not take the schema, or has another one in mind than the reference."""
     options, schema = request.options, kept(reference.schema, request.wanted)
-    program = compile_json(
-        reference.schema, max_depth=options.max_depth, prefix=request.metadata_prefix, max_bytes=options.max_bytes, wanted=schema.names
-    )
+    try:
+        program = compile_json(
+            reference.schema, max_depth=options.max_depth, prefix=request.metadata_prefix, max_bytes=options.max_bytes, wanted=schema.names
+        )
+    except Unsupported:
+        return None
     if not program.schema.equals(schema):
         return None
     if isinstance(reference, FramedJsonDecoder):

@@ -6,12 +6,14 @@ import dataclasses
 import json
 import time
 import uuid
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
+import pyarrow as pa
 import pytest
 
 from thalweg import registry
 from thalweg.codecs.avro import fast
+from thalweg.codecs.avro.kernel_decoder import AvroProgram
 from thalweg.testing.codecs import CodecBench, decode
 
 if TYPE_CHECKING:
@@ -72,6 +74,31 @@ def test_one_batch_mixes_schemas(bench: CodecBench) -> None:
     bad = same(bench, [framed(1, "02"), framed(9, "02"), framed(3, "0278"), framed(4, "02"), framed(5, "02"), framed(1, ""), b"\0\0", b"", framed(2, "04020278")])
     assert bad.rows.to_pylist() == [0, 8]
     assert bad.bad.codes.count("decode.schema_unknown") == 2
+
+
+@pytest.mark.parametrize(("kind", "declared", "value"), [("int", pa.decimal128(13, 3), "03"), ("long", pa.decimal128(38, 19), "03"), ("int", pa.float64(), "03")])
+def test_numbers_as_wider_types(tmp_path: Path, kind: str, declared: pa.DataType, value: str) -> None:
+    """What a writer's whole number is declared as, at the least width that holds every one, is read by the kernel too."""
+    (tmp_path / "1.avsc").write_text(json.dumps({"type": "record", "name": "R", "fields": [{"name": "a", "type": kind}]}))
+    (tmp_path / "t-value.avsc").write_text((tmp_path / "1.avsc").read_text())
+    known = registry.load("registries", "static").make(str(tmp_path), {})
+    wide = CodecBench("avro-confluent", pa.schema([("a", declared)]), {"avro-confluent.url": str(tmp_path)}, known)
+    out = same(wide, [framed(1, value)])
+
+    assert out.batch.column("a").to_pylist() == [-2]
+
+
+def test_columns_that_arrow_cannot_finish_are_the_references(monkeypatch: pytest.MonkeyPatch, bench: CodecBench) -> None:
+    """A change of type that Arrow refuses shows itself before any record: those rows take the exact path, nothing fails."""
+    made = quick(bench)
+    monkeypatch.setattr(AvroProgram, "decode", _refused)
+
+    assert decode(made, [framed(1, "02")]).batch.to_pylist() == [{"a": 1, "b": None}]
+
+
+def _refused(*_: object) -> NoReturn:
+    """What Arrow says to a cast that could lose something."""
+    raise pa.ArrowInvalid("Precision is not great enough for the result")
 
 
 def test_headers_name_schemas(bench: CodecBench) -> None:
