@@ -142,7 +142,7 @@ class FastAvroDecoder(Decoder):
         options, table = self._request.options, self._table
         try:
             program = compile_decoder(
-                writer, table.reader or writer, declared=table.schema, max_depth=options.max_depth, union=options.union,
+                writer, table.reader or writer, declared=table.schema, union=options.union,
                 missing_is_null=table.reader is None, wanted=self._schema.names,
                 on_text=None if table.declared else self._note_cut,
             )  # fmt: skip

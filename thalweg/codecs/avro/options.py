@@ -37,6 +37,7 @@ class AvroOptions:
         "avro.union", one_of("dense", "struct"), default="dense",
         doc="what a union of several types becomes: an Arrow dense union, or a struct with one nullable field a branch",
     )
-    max_depth: int = option(
-        "decode.max_depth", within(1, MAX_DEPTH), default=24, doc="records inside records that become columns; what lies deeper becomes JSON text"
+    max_depth: int | None = option(
+        "decode.max_depth", within(1, MAX_DEPTH), default=None,
+        doc="records inside records that become columns; what lies deeper becomes JSON text. By default 24, or as many as 5,000 columns hold",
     )

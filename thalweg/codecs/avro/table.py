@@ -13,9 +13,10 @@ from thalweg.codecs.avro.any_writer import refuse_strays
 from thalweg.codecs.avro.match import Incompatible
 from thalweg.codecs.avro.resolve import Resolver
 from thalweg.codecs.avro.schema import Node, SchemaError, parse, parse_registered
-from thalweg.codecs.avro.types import Unfolding, column
+from thalweg.codecs.avro.types import TooLarge, Unfolding, column
 from thalweg.errors import SchemaUnknown, UserError
 from thalweg.ports.codec import subject_of
+from thalweg.ports.depth import deepest, told
 from thalweg.ports.schemas import newest
 
 if TYPE_CHECKING:
@@ -184,17 +185,22 @@ class ReservedName(UserError):
 
 def _unfolded(request: DecodeRequest, reader: Node) -> Table:
     """Every field of the reader's schema, as it is."""
-    unfolding = Unfolding(request.options.max_depth, request.options.union)
+    wanted = request.options.max_depth
+    fields, unfolding = deepest(lambda depth: _fields(reader, Unfolding(depth, request.options.union)), wanted, TooLarge)
     root = record_root(reader)
-    if root is None:
-        fields, nodes = [unfolding.arrow_field(VALUE, reader)], [reader]
-    else:
-        fields = [unfolding.arrow_field(f.name, f.node, (root,)) for f in root.fields]
-        nodes = [f.node for f in root.fields]
+    nodes = [reader] if root is None else [f.node for f in root.fields]
     columns = tuple(column(f, n) for f, n in zip(fields, nodes, strict=True))
-    table = Table(pa.schema(fields), columns, reader, declared=False, cuts=tuple(unfolding.cuts))
+    table = Table(pa.schema(fields), columns, reader, declared=False, cuts=told(unfolding.cuts, unfolding.max_depth, wanted))
     _check(table)
     return table
+
+
+def _fields(reader: Node, unfolding: Unfolding) -> tuple[list[pa.Field], Unfolding]:
+    """The columns that an unfolding makes, and the unfolding. Raises SchemaError."""
+    root = record_root(reader)
+    if root is None:
+        return [unfolding.arrow_field(VALUE, reader)], unfolding
+    return [unfolding.arrow_field(f.name, f.node, (root,)) for f in root.fields], unfolding
 
 
 def _declared(reader: Node, declared: pa.Schema) -> Table:

@@ -10,9 +10,8 @@ import pyarrow.types as kinds
 
 from thalweg.arrow.columns import JSON_TEXT, UUID, Column, column_of
 from thalweg.codecs.avro.schema import Node, SchemaError
+from thalweg.ports.depth import MAX_COLUMNS
 
-MAX_COLUMNS: Final = 5_000
-"""Columns, nested ones included, that one schema may unfold to."""
 _DECIMAL128: Final = 38
 _DECIMAL256: Final = 76
 _PLAIN: Final = {
@@ -26,6 +25,10 @@ _PLAIN: Final = {
     "string": pa.string(),
     "enum": pa.dictionary(pa.int32(), pa.string()),
 }
+
+
+class TooLarge(SchemaError):
+    """More columns than are kept, because of records inside themselves: fewer levels are fewer columns."""
 
 
 @dataclass(slots=True)
@@ -44,7 +47,8 @@ class Unfolding:
         self.columns += 1
         where = f"{where}.{name}" if where else name
         if self.columns > MAX_COLUMNS:
-            raise SchemaError(_too_many(path, self.max_depth))
+            cycle = _cycle(path)
+            raise (TooLarge if cycle or self.cuts else SchemaError)(_too_many(cycle, self.max_depth))
         if node.kind == "record":
             if len(path) >= self.max_depth:
                 self.cuts.append(f"'{where}': record {node.name} lies deeper than 'decode.max_depth' ({self.max_depth}) and becomes JSON text")
@@ -64,6 +68,7 @@ class Unfolding:
         values = [b for b in node.branches if b.kind != "null"]
         if len(values) <= 1:
             inner = values[0] if values else node.branches[0]
+            self.columns -= 1  # it is the same column
             return self.arrow_field(name, inner, path, where.rpartition(".")[0])
         names = branch_names(node)
         if self.union == "struct":
@@ -125,13 +130,19 @@ def _scalar(node: Node, where: str) -> pa.DataType:
     return {"uuid": pa.binary(16), "date": pa.date32(), "duration": pa.month_day_nano_interval()}[logical.kind]
 
 
-def _too_many(path: tuple[Node, ...], max_depth: int) -> str:
-    """The message for a schema that unfolds too far: the cycle where there is one, else the size."""
+def _cycle(path: tuple[Node, ...]) -> str:
+    """The first record that lies inside itself and the way to it; empty where there is none."""
     seen: list[Node] = []
     for node in path:
         if node in seen:
-            cycle = " -> ".join(n.name for n in [*seen[seen.index(node) :], node])
-            way_out = f"lower 'decode.max_depth' (now {max_depth}) or declare the columns"
-            return f"the schema is recursive ({cycle}) and unfolds to more than {MAX_COLUMNS} columns; {way_out}"
+            return " -> ".join(n.name for n in [*seen[seen.index(node) :], node])
         seen.append(node)
-    return f"the schema unfolds to more than {MAX_COLUMNS} columns; declare the ones you need"
+    return ""
+
+
+def _too_many(cycle: str, max_depth: int) -> str:
+    """The message for a schema that unfolds too far: the cycle where there is one, else the size."""
+    if not cycle:
+        return f"the schema unfolds to more than {MAX_COLUMNS} columns; declare the ones you need"
+    way_out = f"lower 'decode.max_depth' (now {max_depth}) or declare the columns"
+    return f"the schema is recursive ({cycle}) and unfolds to more than {MAX_COLUMNS} columns; {way_out}"

@@ -10,14 +10,12 @@ import pyarrow as pa
 from thalweg.arrow.columns import JSON_TEXT
 from thalweg.codecs.json.documents import Documents, JsonSchemaError, Spec
 from thalweg.codecs.json.scalars import scalar
+from thalweg.ports.depth import DEFAULT_DEPTH, MAX_COLUMNS, deepest
 from thalweg.ports.schemas import RegisteredSchema
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-MAX_LEVELS: Final = 24
-"""Levels of objects and arrays that become columns; what lies deeper becomes JSON text."""
-_MAX_COLUMNS: Final = 5_000
 _SHOWN: Final = 5
 _CONTAINERS: Final = ("items", "prefixItems", "additionalProperties", "patternProperties", "oneOf", "anyOf")
 """Words whose values hold subschemas, with references that start from their own document."""
@@ -34,17 +32,27 @@ class Columns:
 
 def columns_of(text: str) -> pa.Schema:
     """The columns of a schema whose documents are objects. Raises JsonSchemaError."""
-    return unfolded(RegisteredSchema("", "JSON", text), MAX_LEVELS).schema
+    return unfolded(RegisteredSchema("", "JSON", text), DEFAULT_DEPTH).schema
 
 
 def unfolded(registered: RegisteredSchema, max_depth: int) -> Columns:
-    """The columns of a registered schema, with its references; at most ``max_depth`` levels. Raises JsonSchemaError."""
-    reader = _Reader(Documents(registered), min(max_depth, MAX_LEVELS))
-    fields = reader.root()
+    """The columns of a registered schema, with its references; at most ``max_depth`` levels, and the default. Raises JsonSchemaError."""
+    documents = Documents(registered)
+    fields, reader = deepest(lambda levels: _read(documents, levels), max_depth if max_depth < DEFAULT_DEPTH else None, _TooLargeError)
     if not reader.cuts:
         return Columns(pa.schema(fields))
-    listed = ", ".join(f"'{w}'" for w in reader.cuts[:_SHOWN]) + (f" and {len(reader.cuts) - _SHOWN} more" if len(reader.cuts) > _SHOWN else "")
+    listed = ", ".join(f"'{w}'" for w in reader.cuts[:_SHOWN]) + (f" and {len(reader.cuts) - _SHOWN:,} more" if len(reader.cuts) > _SHOWN else "")
     return Columns(pa.schema(fields), (f"{listed}: deeper than {reader.levels} levels, kept as JSON text",))
+
+
+class _TooLargeError(JsonSchemaError):
+    """More columns than are kept, because of a type inside itself: fewer levels are fewer columns."""
+
+
+def _read(documents: Documents, levels: int) -> tuple[list[pa.Field], _Reader]:
+    """The columns of so many levels, and what was cut on the way. Raises JsonSchemaError."""
+    reader = _Reader(documents, levels)
+    return reader.root(), reader
 
 
 class _Reader:
@@ -55,6 +63,7 @@ class _Reader:
         self._documents, self.levels = documents, levels
         self.cuts: list[str] = []
         self._columns = 0
+        self._around: list[int] = []
 
     def root(self) -> list[pa.Field]:
         """The columns of the outermost object."""
@@ -67,12 +76,15 @@ class _Reader:
     def _field(self, name: str, given: Spec, depth: int, path: str) -> pa.Field:
         """The nullable field of a subschema."""
         self._columns += 1
-        if self._columns > _MAX_COLUMNS:
-            raise JsonSchemaError(f"the schema unfolds to more than {_MAX_COLUMNS} columns, at '{path[:200]}'")
+        if self._columns > MAX_COLUMNS:
+            is_deep = bool(self.cuts) or len(set(self._around)) < len(self._around)
+            raise (_TooLargeError if is_deep else JsonSchemaError)(f"the schema unfolds to more than {MAX_COLUMNS} columns, at '{path[:200]}'")
         spec = self._narrowed(given)
         kind = self._kind(spec.value)
         if kind in {"array", "object"}:
+            self._around.append(id(spec.value))
             nested = self._nested(name, kind, spec, depth, path)
+            self._around.pop()
             return pa.field(name, pa.string(), metadata=JSON_TEXT) if nested is None else nested
         found = scalar(kind, spec.value)
         return pa.field(name, pa.string(), metadata=JSON_TEXT) if found is None else found.with_name(name)
@@ -119,7 +131,7 @@ class _Reader:
     def _narrowed(self, given: Spec) -> Spec:
         """Of ``oneOf`` and ``anyOf`` with one choice besides null, that choice; of ``allOf``, all of it together."""
         spec = self._documents.followed(given)
-        for _ in range(MAX_LEVELS):
+        for _ in range(DEFAULT_DEPTH):
             if not isinstance(spec.value, dict):
                 return Spec({}, spec.base)
             chosen = self._chosen(spec)

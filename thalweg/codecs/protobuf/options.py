@@ -24,8 +24,9 @@ class ProtobufOptions:
         doc="unit of timestamps and durations; `ns` reaches from 1677 to 2262, `us` cuts off what is finer and counts it",
     )
     defaults: bool = option("protobuf.defaults", boolean, default=False, doc="whether an unset field with a declared default holds it, instead of NULL")
-    max_depth: int = option(
-        "decode.max_depth", within(1, MAX_DEPTH), default=24, doc="messages inside messages that become columns; what lies deeper becomes JSON text"
+    max_depth: int | None = option(
+        "decode.max_depth", within(1, MAX_DEPTH), default=None,
+        doc="messages inside messages that become columns; what lies deeper becomes JSON text. By default 24, or as many as 5,000 columns hold",
     )
     url: str | None = option(
         "protobuf-confluent.url", default=None,

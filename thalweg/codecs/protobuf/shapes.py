@@ -12,14 +12,13 @@ from google.protobuf.descriptor import FieldDescriptor
 from thalweg.arrow.columns import JSON_TEXT, TYPE_KEY
 from thalweg.codecs.protobuf.declared import Incompatible, integer_enum, is_wider, unit_of_declared
 from thalweg.codecs.protobuf.descriptors import DescriptorError
+from thalweg.ports.depth import DEFAULT_DEPTH, MAX_COLUMNS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from thalweg.codecs.protobuf.forms import Form, Part
 
-MAX_COLUMNS: Final = 5_000
-"""Columns, nested ones included, that one message may unfold to."""
 ENUM: Final = pa.dictionary(pa.int32(), pa.string())
 SCALARS: Final[dict[int, pa.DataType]] = {
     FieldDescriptor.TYPE_BOOL: pa.bool_(),
@@ -64,11 +63,15 @@ class Shape:
         return str(self.type.unit)
 
 
+class TooLarge(DescriptorError):
+    """More columns than are kept, because of messages inside themselves: fewer levels are fewer columns."""
+
+
 @dataclass(slots=True)
 class Unfolding:
     """How a message unfolds into columns; collects what was cut."""
 
-    max_depth: int = 24
+    max_depth: int = DEFAULT_DEPTH
     enum: str = "string"
     """``string`` or ``number``."""
     unit: str = "us"
@@ -133,7 +136,8 @@ class Unfolding:
         """One value of a field."""
         self.columns += 1
         if self.columns > MAX_COLUMNS:
-            raise DescriptorError(_too_many(path, self.max_depth))
+            cycle = _cycle(path)
+            raise (TooLarge if cycle or self.cuts else DescriptorError)(_too_many(cycle, self.max_depth))
         if part.form is not None:
             return self._message(part, part.form, name, path, where, declared)
         if part.enum is not None:
@@ -189,13 +193,19 @@ def coarse(shapes: Sequence[Shape], above: str = "") -> list[str]:
     return out
 
 
-def _too_many(path: tuple[Form, ...], max_depth: int) -> str:
-    """The message for a schema that unfolds too far: the cycle where there is one, else the size."""
+def _cycle(path: tuple[Form, ...]) -> str:
+    """The first message that lies inside itself and the way to it; empty where there is none."""
     seen: list[Form] = []
     for form in path:
         if form in seen:
-            cycle = " -> ".join(f.name for f in [*seen[seen.index(form) :], form])
-            way_out = f"lower 'decode.max_depth' (now {max_depth}) or declare the columns"
-            return f"the message is recursive ({cycle}) and unfolds to more than {MAX_COLUMNS} columns; {way_out}"
+            return " -> ".join(f.name for f in [*seen[seen.index(form) :], form])
         seen.append(form)
-    return f"the message unfolds to more than {MAX_COLUMNS} columns; declare the ones you need"
+    return ""
+
+
+def _too_many(cycle: str, max_depth: int) -> str:
+    """The message for a schema that unfolds too far: the cycle where there is one, else the size."""
+    if not cycle:
+        return f"the message unfolds to more than {MAX_COLUMNS} columns; declare the ones you need"
+    way_out = f"lower 'decode.max_depth' (now {max_depth}) or declare the columns"
+    return f"the message is recursive ({cycle}) and unfolds to more than {MAX_COLUMNS} columns; {way_out}"

@@ -10,9 +10,10 @@ import pyarrow as pa
 from thalweg.codecs.protobuf.declared import Incompatible
 from thalweg.codecs.protobuf.descriptors import DescriptorError, MessageSet, messages_of
 from thalweg.codecs.protobuf.forms import Form, Forms
-from thalweg.codecs.protobuf.shapes import Shape, Unfolding, coarse
+from thalweg.codecs.protobuf.shapes import Shape, TooLarge, Unfolding, coarse
 from thalweg.errors import UserError
 from thalweg.ports.codec import subject_of
+from thalweg.ports.depth import deepest, told
 from thalweg.ports.schemas import newest
 
 if TYPE_CHECKING:
@@ -67,14 +68,19 @@ def table_of_message(request: DecodeRequest, message: Descriptor) -> Table:
     refuse_reserved(form, request.metadata_prefix)
     declared = request.declared if request.declared is not None and len(request.declared) else None
     options = request.options
-    unfolding = Unfolding(options.max_depth, options.enum, options.timestamp, options.defaults)
+
+    def unfold(depth: int) -> tuple[Unfolding, tuple[Shape, ...]]:
+        made = Unfolding(depth, options.enum, options.timestamp, options.defaults)
+        return made, made.root(form, declared)
+
     try:
-        shapes = unfolding.root(form, declared)
+        unfolding, shapes = deepest(unfold, options.max_depth, TooLarge)
     except Incompatible as e:
         raise UserError(f"column '{e.where}': {e.message}") from None
     natural = pa.schema([s.column for s in shapes])
     most = max(_MOST_OUTPUT // (8 * max(unfolding.columns, 1)), _LEAST_ITEMS)
-    return Table(natural if declared is None else declared, natural, shapes, form, message, most, tuple(unfolding.cuts), tuple(coarse(shapes)))
+    cuts = told(unfolding.cuts, unfolding.max_depth, options.max_depth)
+    return Table(natural if declared is None else declared, natural, shapes, form, message, most, cuts, tuple(coarse(shapes)))
 
 
 def registered(request: DecodeRequest, registry: SchemaRegistry | None) -> RegisteredSchema | None:

@@ -22,7 +22,7 @@ ORDER = {"type": "record", "name": "Order", "fields": [{"name": "id", "type": "i
 
 def plain(spec: object, declared: pa.Schema | None = None, **options: str) -> CodecBench:
     """A table of plain data."""
-    return CodecBench("avro", declared, {"avro.schema": json.dumps(spec), **{k.replace("_", "."): v for k, v in options.items()}})
+    return CodecBench("avro", declared, {"avro.schema": json.dumps(spec), **{k.replace("__", "."): v for k, v in options.items()}})
 
 
 def test_columns_of_every_type() -> None:
@@ -70,18 +70,35 @@ def test_fields_under_the_metadata_prefix() -> None:
     assert nested.names == ["inner"]
 
 
+TREE = {"type": "record", "name": "T", "fields": [{"name": "l", "type": ["null", "T"]}, {"name": "v", "type": "int"}, {"name": "r", "type": ["null", "T"]}]}
+
+
 def test_recursion_that_doubles() -> None:
-    """A tree of two branches is refused at once, with its cycle and the way out (AV-21)."""
+    """A tree of two branches becomes columns as deep as they fit, and a few lines say so; a depth that was asked for and does not fit is refused (AV-21, DEC-09)."""
     begin = time.monotonic()
-    node = {"type": "record", "name": "T", "fields": [{"name": "l", "type": ["null", "T"]}, {"name": "r", "type": ["null", "T"]}]}
-    with pytest.raises(UserError, match=r"recursive \(T -> T\) and unfolds to more than 5000 columns; lower 'decode.max_depth' \(now 24\)"):
-        _ = plain(node).schema
-    assert plain(node, decode_max_depth="5") is not None
-    wide = {"type": "record", "name": "W", "fields": [{"name": f"f{i}", "type": "int"} for i in range(5001)]}
+    decoder = plain(TREE).decoder()
+    assert len(decoder.notices) == 7
+    assert "more than 5,000 columns at 24 levels, so 'decode.max_depth' is 10 here" in decoder.notices[0]
+    assert "'l.l.l.l.l.l.l.l.l.l': record T lies deeper than 'decode.max_depth' (10) and becomes JSON text" in decoder.notices[1]
+    assert decoder.notices[6] == "and 1,019 more places lie as deep and become JSON text"
+    assert plain(TREE, decode__max_depth="10").schema == decoder.schema
+    assert plain(TREE, decode__max_depth="10").decoder().notices == decoder.notices[1:]
+    with pytest.raises(UserError, match=r"recursive \(T -> T\) and unfolds to more than 5000 columns; lower 'decode.max_depth' \(now 11\)"):
+        _ = plain(TREE, decode__max_depth="11").schema
+    assert time.monotonic() - begin < 5
+
+
+def test_wide_schemas() -> None:
+    """What is too wide without recursion is refused, unless columns are declared; beside a recursion that grows slowly the levels give way."""
+    many = [{"name": f"f{i}", "type": "int"} for i in range(5001)]
+    wide = {"type": "record", "name": "W", "fields": many}
     with pytest.raises(UserError, match="more than 5000 columns; declare the ones you need"):
         _ = plain(wide).schema
     assert plain(wide, pa.schema([("f7", pa.int32())])).schema is not None
-    assert time.monotonic() - begin < 5
+    chain = {"type": "record", "name": "C", "fields": [*many[:300], {"name": "next", "type": ["null", "C"]}]}
+    assert "'decode.max_depth' (16)" in plain(chain).decoder().notices[1]
+    beside = {"type": "record", "name": "B", "fields": [{"name": "tree", "type": TREE}, {"name": "w", "type": {**wide, "fields": many[:3000]}}]}
+    assert "'decode.max_depth' (10)" in plain(beside).decoder().notices[1]
 
 
 def test_decimals_beyond_arrow() -> None:

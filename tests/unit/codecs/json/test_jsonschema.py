@@ -76,10 +76,17 @@ def test_schemas_that_are_refused(text: str, reason: str) -> None:
 
 
 def test_wide_schemas_are_refused() -> None:
-    """A schema that doubles at every level ends with an error, not with all memory."""
+    """More columns than are kept are an error, not all memory; what doubles at every level is cut as deep as it fits, unless fewer levels were asked for."""
     node = {"type": "object", "properties": {"l": {"$ref": "#/$defs/node"}, "r": {"$ref": "#/$defs/node"}}}
     with pytest.raises(JsonSchemaError, match="5000 columns"):
-        columns({"n": {"$ref": "#/$defs/node"}}, **{"$defs": {"node": node}})
+        columns({f"c{i}": {"type": "integer"} for i in range(5_001)})
+    tree = registered({"properties": {"n": {"$ref": "#/$defs/node"}}, "$defs": {"node": node}})
+    assert unfolded(tree, 64).cuts[0].endswith(" and 2,043 more: deeper than 12 levels, kept as JSON text")
+    assert unfolded(tree, 64).schema == unfolded(tree, 12).schema
+    with pytest.raises(JsonSchemaError, match="5000 columns"):
+        unfolded(tree, 13)
+    much = {"type": "object", "properties": {**{f"c{i}": {"type": "integer"} for i in range(400)}, "next": {"$ref": "#/$defs/node"}}}
+    assert "deeper than 13 levels" in unfolded(registered({"properties": {"n": {"$ref": "#/$defs/node"}}, "$defs": {"node": much}}), 64).cuts[0]
 
 
 def test_a_table_from_a_schema_file(tmp_path: Path) -> None:

@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from thalweg import registry as plugins
 from thalweg.codecs.protobuf.framing import read_indexes, write_indexes
 from thalweg.errors import SchemaUnknown, UserError
 from thalweg.ports.schemas import RegisteredSchema, SchemaRegistry
 from thalweg.testing.codecs import CodecBench, decode
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from thalweg.arrow.batch import Decoded
 
 GUID = uuid.UUID(int=5)
@@ -130,3 +133,28 @@ def test_a_row_that_does_not_fit_names_its_column_and_value() -> None:
 
     with pytest.raises(UserError, match="column 'n': 'NOPE' does not fit"):
         encode({"n": "NOPE"})
+
+
+def test_recursion_that_doubles(tmp_path: Path) -> None:
+    """A message of two branches becomes columns as deep as they fit, and a few lines say so; a depth that was asked for and does not fit is refused (DEC-09)."""
+    (tmp_path / "t.proto").write_text('syntax = "proto3"; message T { T l = 1; T r = 2; int32 v = 3; }')
+    files = plugins.load("registries", "descriptors").make(str(tmp_path / "t.proto"), {})
+
+    def tree(**more: str) -> CodecBench:
+        given = {"protobuf.descriptor": "t.proto"} | {key.replace("__", "."): value for key, value in more.items()}
+        return CodecBench("protobuf", options=given, registry=files)
+
+    decoder = tree().decoder()
+    assert len(decoder.notices) == 7
+    assert "'decode.max_depth' is 10 here" in decoder.notices[0]
+    assert "'l.l.l.l.l.l.l.l.l.l': message T lies deeper than 'decode.max_depth' (10)" in decoder.notices[1]
+    assert tree(decode__max_depth="10").schema == decoder.schema
+    with pytest.raises(UserError, match=r"recursive \(T -> T\) and unfolds to more than 5000 columns; lower 'decode.max_depth' \(now 11\)"):
+        _ = tree(decode__max_depth="11").schema
+    deep = b""
+    for _ in range(11):
+        deep = b"\x0a" + bytes([len(deep)]) + deep
+    found = decode(decoder, [deep]).batch.to_pylist()[0]
+    for _ in range(9):
+        found = found["l"]
+    assert found == {"l": '{"l":{}}', "r": None, "v": 0}
