@@ -11,7 +11,7 @@ import pyarrow.dataset as ds
 from datafusion import SessionConfig, SessionContext, TableProviderFactory
 from datafusion.catalog import Table
 
-from thalweg.engine.casts import has_union, union_casts
+from thalweg.engine.casts import UnionCast, has_union, union_casts
 from thalweg.errors import QueryFailed, QueryRefused
 
 if TYPE_CHECKING:
@@ -30,6 +30,9 @@ _SETTINGS: Final = {
     "datafusion.execution.time_zone": "UTC",
 }
 """Text is utf8 everywhere, so that the planned schema is the epoch's; a partition column stands in the files, so folders add none."""
+
+_SUBQUERIES_STAY: Final = "datafusion.optimizer.enable_physical_uncorrelated_scalar_subquery"
+"""Off, every subquery becomes a join, so that plans show what is in it."""
 
 
 class Session:
@@ -93,14 +96,17 @@ class Session:
                 out.setdefault(scan.table_name(), set()).update(name for _, name in scan.projection())
         return out
 
-    def union_casts(self, sql: str) -> list[str]:
-        """The columns of a query that are unions and are cast: the engine gives NULL for what lies in another branch. Raises QueryRefused."""
+    def union_casts(self, sql: str) -> list[UnionCast]:
+        """What a query casts that is a union or holds one: the engine gives NULL for what lies in another branch. Raises QueryRefused."""
         if not any(has_union(kind) for schema in self._declared.values() for kind in schema.types):
             return []
         try:
-            return union_casts(self._ctx.sql(sql).optimized_logical_plan(), lambda p: self._ctx.create_dataframe_from_logical_plan(p).schema())
+            self._ctx.sql(f"SET {_SUBQUERIES_STAY} = false").collect()
+            return union_casts(self._ctx.sql(sql).optimized_logical_plan(), self._ctx.create_dataframe_from_logical_plan)
         except BaseException as e:
             raise refused(e) from e
+        finally:
+            self._ctx.sql(f"SET {_SUBQUERIES_STAY} = true").collect()
 
     def drop(self, name: str) -> None:
         """Forget a relation; nothing happens when there is none."""

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 _ROW = pa.field(ROW, pa.int32(), nullable=False)
 
-_BRANCHES = "take a branch with union_extract({}, '<branch>'), or read the table with 'avro.union' 'struct'"
+_STRUCT = "read the table with 'avro.union' 'struct'"
+_BRANCHES = f"take a branch with union_extract({{}}, '<branch>'), or {_STRUCT}"
 
 
 def nodes(draft: Draft) -> None:
@@ -90,9 +91,11 @@ def _plan(draft: Draft, query: Query, sql: str) -> pa.Schema | None:
         hint = _BRANCHES.format("column") if "type Union(" in e.message else None
         draft.fail(found.message, query.fragment.start + found.offset, found.width, found.hint or e.hint or hint)
         return None
-    for name in casts:
-        found = refusals.place(f"column '{name.rpartition('.')[2]}' is a union: a cast or comparison makes NULL of its other branches", sql)
-        draft.fail(found.message, query.fragment.start + found.offset, found.width, _BRANCHES.format(name))
+    for cast in casts:
+        what = "is a union" if cast.is_union and cast.shown == cast.column else "holds a union"
+        found = refusals.place(f"column '{cast.column}' {what}: a cast or comparison makes NULL of its other branches", sql)
+        hint = _BRANCHES.format(cast.shown) if cast.is_union else _STRUCT
+        draft.fail(found.message, query.fragment.start + found.offset, found.width, hint)
     return None if casts else schema
 
 
