@@ -113,8 +113,10 @@ def _inner(request: DecodeRequest) -> tuple[CodecPlugin, DecodeRequest]:
     given |= {"protobuf.timestamp": options.timestamp, "protobuf.defaults": options.defaults}
     plugin: CodecPlugin = plugins.load("codecs", name)
     found, errors = read(plugin.options, {key: str(value) for key, value in given.items() if value is not None})
-    if errors:
+    if found is None:
         raise errors[0]
+    if kind == "apicurio" and name == "protobuf" and options.message_by != "ref":
+        found = dataclasses.replace(found, naming=options.message_by)
     return plugin, dataclasses.replace(request, options=found)
 
 

@@ -35,6 +35,10 @@ class EnvelopedOptions:
         "apicurio.id", one_of("contentid", "globalid"), default="contentid", doc="which number payloads and headers carry: Apicurio 3 writes its content ids, 2 its global ids"
     )
     id_bytes: int = option("apicurio.id-bytes", _width, default=4, doc="bytes of the number behind the magic byte: 4, or 8 where serialisers of Apicurio 2 write it")
+    message_by: str = option(
+        "apicurio.message-by", one_of("ref", "indexes", "ref-indexes"), default="ref",
+        doc="what stands before a Protobuf message and names it: a `Ref`, message indexes (`send-indexes` without `send-type-ref`), or one after the other (both)",
+    )
     group: str = option("apicurio.group", default="default", doc="group of the artifact that gives the columns")
     artifact: str | None = option(
         "apicurio.artifact", default=None, doc="artifact whose newest version gives the columns; by default `<topic>-value` or `<topic>-key`"

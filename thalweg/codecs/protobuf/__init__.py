@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from thalweg.codecs.protobuf.decoder import ProtobufDecoder
 from thalweg.codecs.protobuf.encode import row_encoder
-from thalweg.codecs.protobuf.named import NAMINGS
+from thalweg.codecs.protobuf.named import naming_of
 from thalweg.codecs.protobuf.options import ProtobufOptions
 from thalweg.codecs.protobuf.table import table_of
 from thalweg.errors import UserError
@@ -42,7 +42,7 @@ def _decoder(request: DecodeRequest, registry: SchemaRegistry | None) -> Decoder
     if table is None or registry is None:
         raise UserError(f"format '{request.format}' needs its descriptors to decode")
     asked = None if request.format == "protobuf" else registry
-    return ProtobufDecoder(table, asked, is_key=request.is_key, naming=NAMINGS.get(request.format), wanted=request.wanted)
+    return ProtobufDecoder(table, asked, is_key=request.is_key, naming=naming_of(request), wanted=request.wanted)
 
 
 PLUGIN = CodecPlugin(

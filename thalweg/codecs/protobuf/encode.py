@@ -11,7 +11,7 @@ from google.protobuf import json_format, message_factory
 from thalweg.arrow.rows import bounded
 from thalweg.arrow.temporal import UNITS
 from thalweg.codecs.protobuf.descriptors import DescriptorError, messages_of
-from thalweg.codecs.protobuf.named import before_message
+from thalweg.codecs.protobuf.named import before_message, naming_of
 from thalweg.codecs.protobuf.oracle import NANOS
 from thalweg.codecs.protobuf.table import message_of, registered, table_of_message
 from thalweg.errors import UserError
@@ -42,7 +42,7 @@ def row_encoder(request: DecodeRequest, registry: SchemaRegistry | None) -> Call
         subject = subject_of(request)
         assert subject is not None
         schema_id = found.id if isinstance(found.id, int) else registry.register(subject, found)
-        prefix = b"\0" + schema_id.to_bytes(4, "big") + before_message(request.format, message)
+        prefix = b"\0" + schema_id.to_bytes(4, "big") + before_message(naming_of(request), message)
     make = message_factory.GetMessageClass(message)
 
     def encode(row: dict[str, Any]) -> bytes:

@@ -66,9 +66,9 @@ def read_indexes(data: bytes, p: int) -> tuple[tuple[int, ...], int]:
     return tuple(out), p
 
 
-def write_indexes(indexes: Sequence[int]) -> bytes:
-    """A path of message indexes; the first message is the one byte 0."""
-    if list(indexes) == [0]:
+def write_indexes(indexes: Sequence[int], *, short: bool = True) -> bytes:
+    """A path of message indexes; the first message is the one byte 0 where that is ``short``."""
+    if short and list(indexes) == [0]:
         return b"\0"
     return b"".join(_zigzag(n) for n in (len(indexes), *indexes))
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from thalweg.arrow.rows import FRAMING, BadValue
 from thalweg.codecs.protobuf.descriptors import glue_order, indexes_of
-from thalweg.codecs.protobuf.framing import write_indexes
+from thalweg.codecs.protobuf.framing import read_indexes, write_indexes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from google.protobuf.descriptor import Descriptor
 
     from thalweg.codecs.protobuf.framing import Named
+    from thalweg.ports.codec import DecodeRequest
 
 MOST_NAME: Final = 512
 """Bytes of a message's name."""
@@ -46,9 +47,13 @@ def schema_of(value: bytes) -> tuple[int | str, bytes]:
     return int.from_bytes(value[1:_ID_BYTES], "big"), value[_ID_BYTES:]
 
 
-def before_message(format_name: str, message: Descriptor) -> bytes:
+def naming_of(request: DecodeRequest) -> Naming | None:
+    """How payloads of a table name their messages; None for Confluent's way."""
+    return NAMINGS.get(request.options.naming or request.format)
+
+
+def before_message(naming: Naming | None, message: Descriptor) -> bytes:
     """What a serialiser writes between the schema's id and a message."""
-    naming = NAMINGS.get(format_name)
     return write_indexes(indexes_of(message)) if naming is None else naming.prefix(bytes(_ID_BYTES), message)
 
 
@@ -78,6 +83,29 @@ def _read_apicurio(payload: bytes, value: bytes) -> tuple[Named, int]:
 def _apicurio_prefix(value: bytes, message: Descriptor) -> bytes:
     """A ``Ref`` to the type in the header, or to the message."""
     return _ref(schema_of(value)[1] or message.name.encode())
+
+
+def _read_indexed(payload: bytes, value: bytes) -> tuple[Named, int]:
+    """Message indexes before the message; a name in a header says more than they do."""
+    schema_id, name = schema_of(value)
+    indexes, start = read_indexes(payload, 0)
+    return (schema_id, _text(name, "the type's header") if name else indexes), start
+
+
+def _indexed_prefix(_value: bytes, message: Descriptor) -> bytes:
+    """The path of a message; Apicurio writes that of the first one in full."""
+    return write_indexes(indexes_of(message), short=False)
+
+
+def _read_both(payload: bytes, value: bytes) -> tuple[Named, int]:
+    """A ``Ref``, then message indexes, in the order in which Apicurio's serialiser writes them."""
+    named, at = _read_apicurio(payload, value)
+    return named, read_indexes(payload, at)[1]
+
+
+def _both_prefix(value: bytes, message: Descriptor) -> bytes:
+    """A ``Ref`` and the path of a message."""
+    return _apicurio_prefix(value, message) + _indexed_prefix(value, message)
 
 
 def _ref(name: bytes) -> bytes:
@@ -135,4 +163,10 @@ def _write_varint(value: int) -> bytes:
     return bytes(out)
 
 
-NAMINGS: Final = {"protobuf-glue": Naming(_read_glue, _glue_prefix), "protobuf-apicurio": Naming(_read_apicurio, _apicurio_prefix)}
+NAMINGS: Final = {
+    "protobuf-glue": Naming(_read_glue, _glue_prefix),
+    "protobuf-apicurio": Naming(_read_apicurio, _apicurio_prefix),
+    "indexes": Naming(_read_indexed, _indexed_prefix),
+    "ref-indexes": Naming(_read_both, _both_prefix),
+}
+"""By format, or by what an envelope's option says."""

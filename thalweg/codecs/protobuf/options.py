@@ -41,3 +41,5 @@ class ProtobufOptions:
     certificate_file: str | None = option("protobuf-confluent.ssl.certificate.location", default=None, doc="the client's certificate, a PEM file")
     key_file: str | None = option("protobuf-confluent.ssl.key.location", default=None, doc="the key of the client's certificate, a PEM file")
     timeout_ns: int = option("protobuf-confluent.timeout", at_least(1, duration), default=10_000_000_000, doc="longest wait for one answer")
+    naming: str | None = None
+    """No option: how an envelope's serialiser names messages, where that is not the format's usual way."""

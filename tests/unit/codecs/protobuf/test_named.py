@@ -95,7 +95,7 @@ def test_glue_numbers_messages_by_full_name() -> None:
     names = ["p.Ab", "p.B", "p.B.A", "p.B.A.D", "p.B.C", "p.B.CountsEntry", "p.D"]
 
     assert [messages.at(i).full_name for i in range(7)] == names
-    assert [before_message("protobuf-glue", messages.find(n)) for n in names if "Entry" not in n] == [b"\0", b"\1", b"\2", b"\3", b"\4", b"\6"]
+    assert [before_message(NAMINGS["protobuf-glue"], messages.find(n)) for n in names if "Entry" not in n] == [b"\0", b"\1", b"\2", b"\3", b"\4", b"\6"]
 
 
 def test_glue_versions_messages_and_faults() -> None:
@@ -309,4 +309,4 @@ def test_a_registry_that_does_not_answer(kind: str) -> None:
 
 def test_every_format_with_a_naming_is_ours() -> None:
     """The two names agree with the plug-in's."""
-    assert all(name in bench("glue").plugin.formats for name in NAMINGS)
+    assert all(name in bench("glue").plugin.formats for name in NAMINGS if name.startswith("protobuf-"))
