@@ -15,6 +15,7 @@ from thalweg.testing.codecs import CodecBench, CodecSuite, decode
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from thalweg.kernels.memory import Longs
     from thalweg.ports.codec import Decoder
 
 
@@ -64,6 +65,35 @@ def test_without_memory_for_the_columns_the_exact_path_decodes(name: str, tmp_pa
     assert found.bad == expected.bad
     assert sum(decoder.slow_rows.values()) >= len(payloads) - 1
     assert decode(decoder, payloads).batch.to_pylist() == expected.batch.to_pylist()
+
+
+@pytest.mark.parametrize("name", FAST)
+def test_one_long_payload_goes_the_exact_way_alone(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where there is no room for the longest payload in every column, the others are decoded by the kernel all the same."""
+    bench, plain = compiled(name, tmp_path), BENCHES[name](tmp_path)
+    good = bench.encoded()
+    payloads = [*good, good[0] + bytes(200_000), *good]
+    decoder = bench.decoder()
+    lay_out = Arena._lay_out
+
+    def little_memory(arena: Arena, slots: Longs, nbytes: Longs) -> None:
+        if max(slots.max(), nbytes.max()) > 500_000:
+            raise MemoryError("Unable to allocate 119. GiB")
+        lay_out(arena, slots, nbytes)
+
+    before = sum(decoder.slow_rows.values())
+    with monkeypatch.context() as patch:
+        patch.setattr(Arena, "_lay_out", little_memory)
+        found = decode(decoder, payloads)
+    slow = sum(decoder.slow_rows.values()) - before
+    decode(decoder, [*good, *good])
+    expected = plain.decode(payloads)
+
+    assert found.batch.schema == expected.batch.schema
+    assert found.batch.to_pylist() == expected.batch.to_pylist()  # symbols may lie in dictionaries of another order
+    assert found.rows.equals(expected.rows)
+    assert found.bad == expected.bad
+    assert slow <= sum(decoder.slow_rows.values()) - before - slow + 1
 
 
 def out_of_memory(*_arguments: object) -> None:

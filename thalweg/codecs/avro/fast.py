@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
 from thalweg.arrow.batch import BadRows, Decoded
+from thalweg.arrow.room import in_room
 from thalweg.arrow.rows import BadValue
 from thalweg.arrow.schema_header import header_groups, header_name, header_values
 from thalweg.arrow.splice import kept, pruned, spliced, taken
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from thalweg.arrow.kernel_rows import KernelRows
     from thalweg.codecs.avro.kernel_decoder import AvroProgram
     from thalweg.codecs.avro.schema import Node
     from thalweg.codecs.avro.table import Table
@@ -77,16 +81,16 @@ class FastAvroDecoder(Decoder):
         left = np.ones(len(payloads), bool)
         parts: list[tuple[Decoded, npt.NDArray[np.intp] | None]] = []
         for program, rows, skip in self._groups(payloads, headers):
-            whole = len(rows) == len(payloads)
-            try:
-                found = program.decode(payloads if whole else payloads.take(pa.array(rows, pa.int64())), skip)
-            except MemoryError:
-                # One long payload makes room for as much in each of a thousand columns; the exact path needs no such room.
+            group = payloads if len(rows) == len(payloads) else payloads.take(pa.array(rows, pa.int64()))
+            made = in_room(group, partial(_decode, program, skip))
+            if made is None:
                 self.slow += len(rows)
                 continue
-            parts.append((Decoded(found.batch, pa.array(found.rows, pa.int32()), BadRows()), None if whole else rows))
-            left[rows[found.codes == 0]] = False
-            self.slow += len(found.slow)
+            found, short = made
+            own = rows[short]
+            parts.append((Decoded(found.batch, pa.array(found.rows, pa.int32()), BadRows()), None if len(own) == len(payloads) else own))
+            left[own[found.codes == 0]] = False
+            self.slow += len(found.slow) + len(rows) - len(own)
         rest = np.flatnonzero(left)
         if len(rest):
             parts.append((pruned(self._reference.decode(*taken(payloads, headers, rest)), self._schema), rest))
@@ -146,11 +150,17 @@ class FastAvroDecoder(Decoder):
                 missing_is_null=table.reader is None, wanted=self._schema.names,
                 on_text=None if table.declared else self._note_cut,
             )  # fmt: skip
-            program.decode(pa.array([], pa.binary()))
+            with suppress(MemoryError):  # which says nothing about the columns
+                program.decode(pa.array([], pa.binary()))
         except (Unsupported, Incompatible, SchemaError, pa.ArrowException):
             # Arrow's exceptions: a column that it cannot make of what the kernel stores shows itself without a single row
             return None
         return program if program.schema.equals(self._schema) else None
+
+
+def _decode(program: AvroProgram, skip: int, payloads: pa.BinaryArray, _rows: npt.NDArray[np.intp]) -> KernelRows:
+    """Some payloads behind so many bytes of framing."""
+    return program.decode(payloads, skip)
 
 
 def warm_up() -> None:

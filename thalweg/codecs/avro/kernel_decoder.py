@@ -103,6 +103,9 @@ class AvroProgram:
             marks = careful[:, p.P_OP] & avro_ops.OPS == avro_ops.MARK
             careful[marks, p.P_OP], careful[marks, p.P_ARG] = avro_ops.FAIL, p.SLOW
             found = self._decode(payloads, skip_bytes, careful)
+        except MemoryError:
+            self._texts.seen.clear()
+            raise
         self._texts.tell()
         return found
 

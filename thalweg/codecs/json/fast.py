@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from thalweg.arrow.batch import BadRows, Decoded
+from thalweg.arrow.room import in_room
 from thalweg.arrow.splice import kept, pruned, spliced, taken
 from thalweg.codecs.json.framed import FramedJsonDecoder
 from thalweg.codecs.json.kernel_decoder import compile_json
@@ -47,18 +48,19 @@ class FastJsonDecoder(Decoder):
 
     def decode(self, payloads: pa.BinaryArray, headers: pa.ListArray | None) -> Decoded:
         """Decode by the kernel, the rest by the reference."""
-        try:
-            found = self._program.decode(payloads)
-        except MemoryError:
-            # One long document makes room for as much in each of a thousand columns; the exact path needs no such room.
+        made = in_room(payloads, lambda some, _: self._program.decode(some))
+        if made is None:
             self.slow += len(payloads)
             return pruned(self._reference.decode(payloads, headers), self.schema)
+        found, own = made
         fast = Decoded(found.batch, pa.array(found.rows, pa.int32()), BadRows())
-        left = np.flatnonzero(found.codes)
+        is_left = np.ones(len(payloads), bool)
+        is_left[own[found.codes == 0]] = False
+        left = np.flatnonzero(is_left)
         if not len(left):
             return fast
-        self.slow += len(found.slow)
-        return spliced(self.schema, [(fast, None), (pruned(self._reference.decode(*taken(payloads, headers, left)), self.schema), left)])
+        self.slow += len(found.slow) + len(payloads) - len(own)
+        return spliced(self.schema, [(fast, None if len(own) == len(payloads) else own), (pruned(self._reference.decode(*taken(payloads, headers, left)), self.schema), left)])
 
 
 def warm_up() -> None:

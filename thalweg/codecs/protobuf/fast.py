@@ -10,6 +10,7 @@ import pyarrow as pa
 from google.protobuf.source_context_pb2 import SourceContext
 
 from thalweg.arrow.batch import BadRows, Decoded
+from thalweg.arrow.room import in_room
 from thalweg.arrow.rows import BadValue
 from thalweg.arrow.schema_header import header_name, header_rows, header_values
 from thalweg.arrow.splice import kept, pruned, spliced, taken
@@ -89,13 +90,14 @@ class FastProtobufDecoder(Decoder):
         """Decode by the kernel, whatever schema wrote the rows, as long as it wrote the table's message; the rest by the reference."""
         starts = self._starts(payloads, headers)
         own = np.flatnonzero(starts != _LEFT)
-        whole = len(own) == len(payloads)
-        try:
-            found = self._program.decode(payloads if whole else payloads.take(pa.array(own, pa.int64())), starts[own])
-        except MemoryError:
-            # One long message makes room for as much in each of a thousand columns; the exact path needs no such room.
+        whole, begin = len(own) == len(payloads), starts[own]
+        made = in_room(payloads if whole else payloads.take(pa.array(own, pa.int64())), lambda some, rows: self._program.decode(some, begin[rows]))
+        if made is None:
             self.slow += len(payloads)
             return pruned(self._reference.decode(payloads, headers), self._schema)
+        found, short = made
+        own = own[short]
+        whole = len(own) == len(payloads)
         fast = Decoded(found.batch, pa.array(found.rows, pa.int32()), BadRows())
         left = np.ones(len(payloads), bool)
         left[own[found.rows]] = False
