@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from thalweg.errors import SchemaUnavailable, SchemaUnknown
+from thalweg.ports import answers
 from thalweg.ports.answers import AnswerCache
 from thalweg.testing.fakes import FakeClock
 
@@ -67,3 +68,32 @@ def test_other_errors_are_forgotten(error: BaseException) -> None:
     with pytest.raises(type(error)):
         cache.get("k", ask)
     assert cache.get("k", lambda: "now") == "now"
+
+
+def test_what_is_unknown_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Payloads that are no framed ones name any number of ids: the oldest answers are given up, expired ones first, and good ones never (RG-05)."""
+    monkeypatch.setattr(answers, "MOST_UNKNOWN", 100)
+    clock = FakeClock()
+    cache: AnswerCache[str] = AnswerCache(clock, 1_000)
+    asked: list[int] = []
+
+    def none(key: int) -> str:
+        asked.append(key)
+        raise SchemaUnknown("none")
+
+    def look(keys: range) -> list[int]:
+        asked.clear()
+        for key in keys:
+            with pytest.raises(SchemaUnknown):
+                cache.get(key, lambda key=key: none(key))  # type: ignore[misc]
+        return asked
+
+    assert cache.get("good", lambda: "yes") == "yes"
+    assert len(look(range(500))) == 500
+    assert look(range(400, 500)) == []
+    assert look(range(300, 310)) == list(range(300, 310))
+    assert len(cache._unknown) <= 101
+    clock.advance(1_000)
+    assert len(look(range(490, 500))) == 10
+    assert len(cache._unknown) == 10
+    assert cache.get("good", lambda: "no") == "yes"
