@@ -96,6 +96,24 @@ def test_a_registry_that_goes_away_stops_the_flow_and_loses_nothing(lab: Lab) ->
     assert lab.rows("dead") == []
 
 
+def test_a_bounded_run_waits_for_the_registry_as_long_as_it_takes(lab: Lab) -> None:
+    """``drain.deadline`` is for stops: a run that has read everything is not being stopped (RG-05)."""
+    with TestRegistry() as registry:
+        one, two = registered(registry, FIRST), registered(registry, SECOND)
+        lab.fill(framed(FIRST, one, id=1, country="de"), framed(SECOND, two, id=2, country="de", note=None))
+        registry.fail(*[503] * 1_000, path=f"/schemas/ids/{two}")
+        lab.start(SQL % (registry.url, "latest-offset"), drain__deadline="100 ms", budget__rows="1")
+        until(lambda: any(e.code == "registry.unavailable" for e in lab.seen.of(Notice)), seconds=60)
+        time.sleep(0.5)
+        assert lab.thread is not None
+        assert lab.thread.is_alive()
+        registry.mend()
+        lab.thread.join(30)
+
+    assert lab.error is None
+    assert lab.column("out", "id") == [1, 2]
+
+
 def test_a_stop_while_the_registry_is_away_is_a_stop(lab: Lab) -> None:
     """It drains what is decoded, fails at nothing, and says which records wait: the next run reads them again, once (RG-05)."""
     with TestRegistry() as registry:

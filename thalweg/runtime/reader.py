@@ -93,12 +93,25 @@ class Reader:
                 self._clock.sleep_ns(5_000_000)
                 self._commit()
                 continue
+            if self._source.finished() and self._worked_on():
+                continue
             raw = self._source.poll(self._settings.budget)
             if raw is not None and (raw.rows or raw.spans):
                 self._take(raw)
             self._commit()
-            if self._source.finished() and self._all_delivered():
+            if self._source.finished() and not self._in_flight and self._all_delivered():
                 return
+
+    def _worked_on(self) -> bool:
+        """Whether the worker still has something of a read that is over: nobody has asked to stop, so that has no deadline."""
+        with self._moved:
+            if self._in_flight:
+                self._moved.wait(0.005)
+        if not self._in_flight:
+            return False
+        self._source.idle()
+        self._commit()
+        return True
 
     def _all_delivered(self) -> bool:
         """After the last record of a bounded read: drain; a rewind on the way means that there is more to read."""
