@@ -17,7 +17,6 @@ from thalweg.arrow.described import describe
 from thalweg.model.events import Notice, SchemaResolved
 
 if TYPE_CHECKING:
-    import threading
     from collections.abc import Callable
 
     from thalweg.arrow.batch import Decoded, RawBatch
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
 _SHOWN: Final = 5
 _LARGE: Final = 4_096
 """Rows of a batch that is worth the wait: the reference decoders would hold up the loading, and take longer than it."""
-_LOAD_SECONDS: Final = 10.0
 _ROW_FIELD = pa.field(metadata.ROW, pa.int32(), nullable=False)
 
 
@@ -71,8 +69,8 @@ class Decoding:
         self.schema = table.schema
         self.row_schema = table.schema.append(_ROW_FIELD)
         self._nothing: dict[pa.DataType, pa.Array] = {}
-        self.soon: threading.Event | None = None
-        """Set when compiled decoders that are being loaded from the cache are there."""
+        self.soon: Callable[[], None] | None = None
+        """Waits for compiled decoders that only have to be loaded."""
 
     def use(self, side: Side, decoder: Decoder) -> None:
         """Let another decoder take the place of a side's, from the next batch on; called on any thread."""
@@ -111,7 +109,7 @@ class Decoding:
         A record is bad once: what the source calls bad is never decoded, and of two sides at fault the value is told.
         """
         if self.soon is not None and raw.rows >= _LARGE:
-            self.soon.wait(_LOAD_SECONDS)
+            self.soon()
             self.soon = None
         bad = BadRows()
         bad.extend(raw.bad)

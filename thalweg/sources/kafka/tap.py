@@ -57,6 +57,11 @@ class Tap:
         """Whether records come as columns."""
         return self._drain is not None
 
+    def begin(self) -> None:
+        """The next record is the first of an epoch."""
+        if self._drain is not None:
+            self._drain.begin()
+
     def take(self, count: int, seconds: float) -> Taken:
         """Up to ``count`` messages, callbacks included; 0 lets the client run its callbacks and takes as little as can be."""
         if self._drain is None:
