@@ -56,9 +56,10 @@ class Drain:
         for key in keys:
             self._queues.leave(*key)
 
-    def begin(self) -> None:
-        """The next message is the first of an epoch."""
+    def begin(self) -> Rooms:
+        """The next message is the first of an epoch; where payloads are copied to from now on."""
         self._copying.rooms.begin()
+        return self._copying.rooms
 
     def take(self, count: int, seconds: float) -> Taken:
         """Up to ``count`` messages of all partitions in turn; where none has any, waits a moment for one of them."""

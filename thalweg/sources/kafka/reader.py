@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
     from confluent_kafka import KafkaError
+
+    from thalweg.sources.kafka.rooms import Rooms
 
 Key = tuple[str, int]
 """Topic and partition, the way messages say it."""
@@ -147,6 +149,13 @@ class Buffer:
         self.ends.update(taken.ends)
         for block in taken.blocks:
             self._append(block)
+
+    def move(self, rooms: Rooms) -> None:
+        """Let the payloads that are here lie in front of those that come."""
+        for i, block in enumerate(self.blocks):
+            place = block.records.schema.get_field_index(PAYLOAD)
+            payloads = rooms.moved(block.records.column(place))
+            self.blocks[i] = replace(block, records=block.records.set_column(place, PAYLOAD, payloads))
 
     def drop(self, keys: Iterable[Key]) -> None:
         """Forget everything of these partitions."""

@@ -12,6 +12,8 @@ from thalweg.kernels.blocks import blocks
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from thalweg.kernels.memory import Bytes
+
 _FIRST: Final = 1 << 16
 _SPARE: Final = 1.125
 """An epoch may be this much larger than the one before it and still lie in one room."""
@@ -23,23 +25,34 @@ class Rooms:
     def __init__(self) -> None:
         """No room yet."""
         self._room: pa.Buffer | None = None
+        self._bytes: Bytes = np.empty(0, np.uint8)
         self._at = self._used = 0
         self._wanted = _FIRST
 
     def begin(self) -> None:
         """The next record is the first of an epoch."""
         if self._used:
-            self._wanted = int(self._used * _SPARE)
+            self._wanted = max(_FIRST, int(self._used * _SPARE))
             self._room, self._used = None, 0
 
     def cut(self, nbytes: int) -> pa.Buffer:
         """Memory behind what was cut last, where it fits; it lives as long as the buffer."""
         if self._room is None or self._at + nbytes > self._room.size:
-            self._room, self._at = pa.py_buffer(blocks().take(max(nbytes, self._wanted))), 0
+            self._bytes, self._at = blocks().take(max(nbytes, self._wanted)), 0
+            self._room = pa.py_buffer(self._bytes)
         part = self._room.slice(self._at, nbytes)
         self._at += nbytes
         self._used += nbytes
         return part
+
+    def moved(self, values: pa.Array) -> pa.Array:
+        """A binary array copied to where it lies in front of what is cut next."""
+        bits, ends, old = pa.concat_arrays([values, values.slice(0, 0)]).buffers()
+        size = 0 if old is None else old.size
+        place = self.cut(size)
+        if size:
+            self._bytes[self._at - size : self._at] = np.frombuffer(old, np.uint8)
+        return pa.Array.from_buffers(pa.binary(), len(values), [bits, ends, place])
 
 
 def joined(parts: Sequence[pa.Array]) -> pa.Array:

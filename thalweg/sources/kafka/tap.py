@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from thalweg.model.clock import Clock
     from thalweg.sources.kafka.reader import Key, Taken
+    from thalweg.sources.kafka.rooms import Rooms
 
 _WORTH: Final = 10_000
 """Records after which the compiled loops are made ready: a short run never pays for them."""
@@ -57,10 +58,9 @@ class Tap:
         """Whether records come as columns."""
         return self._drain is not None
 
-    def begin(self) -> None:
-        """The next record is the first of an epoch."""
-        if self._drain is not None:
-            self._drain.begin()
+    def begin(self) -> Rooms | None:
+        """A new epoch begins; where its payloads are going to lie, None where that is anywhere."""
+        return None if self._drain is None else self._drain.begin()
 
     def take(self, count: int, seconds: float) -> Taken:
         """Up to ``count`` messages, callbacks included; 0 lets the client run its callbacks and takes as little as can be."""

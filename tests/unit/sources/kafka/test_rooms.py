@@ -63,3 +63,17 @@ def test_a_room_is_as_large_as_the_epochs_foretell() -> None:
     assert fits.buffers()[2].parent.size >= 2 * len(LARGE)
     assert joined(larger).to_pylist() == [LARGE] * 4
     assert made(rooms, b"").to_pylist() == [b""]
+
+
+def test_what_waits_is_moved_in_front_of_what_comes() -> None:
+    """Records left over from one epoch lie end to end with those of the next, NULLs and slices too."""
+    rooms = Rooms()
+    left = [made(rooms, b"old", b"kept").slice(1), pa.array([], pa.binary()), pa.array([None, b"n"], pa.binary())]
+    rooms.begin()
+    moved = [rooms.moved(part) for part in left]
+    fresh = made(rooms, b"new")
+
+    assert [part.to_pylist() for part in moved] == [[b"kept"], [], [None, b"n"]]
+    assert joined([moved[0], moved[1]]).to_pylist() == [b"kept"]
+    assert fresh.buffers()[2].address == moved[2].buffers()[2].address + 1
+    moved[2].validate(full=True)
