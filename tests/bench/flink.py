@@ -1,9 +1,9 @@
-"""The same topic and pipeline by Flink SQL: ``python tests/bench/flink.py --flink DIR [--servers 127.0.0.1:9092] [--records 10000000] [--format json]``.
+"""The topic and pipeline of ``topic.py`` by Flink SQL: ``python tests/bench/flink.py --flink DIR [--servers HOST:PORT] [--records N]``.
 
-``DIR`` holds Flink's jars; without them the run says how to get them. One JobManager and one TaskManager on loopback: parallelism 2, object reuse,
-exactly once, a checkpoint every 10 s. The pipeline runs twice on the same Java machines, and the second, warm run counts. Its rate is from the first
-split given to a reader to the last record processed; what the last checkpoint makes the job wait for is a row of its own. ``twg stream`` runs
-in front, up to the same offsets, as in ``topic.py``.
+``DIR`` holds Flink's jars; without them the run says how to get them. One JobManager and one TaskManager on loopback: parallelism 2,
+object reuse, exactly once, a checkpoint every 10 s. The pipeline runs twice on the same Java machines, and the second, warm run counts.
+Its rate is from the first split given to a reader to the last record processed; what the last checkpoint makes the job wait for is a row
+of its own. ``twg stream`` runs in front, up to the same offsets, from its first record to its last commit.
 """
 
 from __future__ import annotations

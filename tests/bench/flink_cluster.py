@@ -27,26 +27,30 @@ _FROM_PYPI: Final = (
     "flink-table-planner-loader", "flink-table-runtime", "log4j-api", "log4j-core", "log4j-slf4j-impl",
 )  # fmt: skip
 _FROM_MAVEN: Final = (
-    "org.apache.flink:flink-sql-connector-kafka:5.0.0-2.2", "org.apache.flink:flink-sql-parquet:2.3.0", "org.apache.flink:flink-sql-gateway:2.3.0",
-    "org.apache.flink:flink-sql-gateway-api:2.3.0", "org.apache.hadoop:hadoop-client-api:3.4.2", "org.apache.hadoop:hadoop-client-runtime:3.4.2",
-    "commons-logging:commons-logging:1.3.5",
+    "org.apache.flink:flink-sql-connector-kafka:5.0.0-2.2", "org.apache.flink:flink-sql-parquet:2.3.0",
+    "org.apache.flink:flink-sql-gateway:2.3.0", "org.apache.flink:flink-sql-gateway-api:2.3.0",
+    "org.apache.hadoop:hadoop-client-api:3.4.2", "org.apache.hadoop:hadoop-client-runtime:3.4.2", "commons-logging:commons-logging:1.3.5",
 )  # fmt: skip
-_FETCH: Final = """Flink's jars are not all in {folder}; missing: {missing}. To get them (350 MB):
+_FETCH: Final = """Flink's jars are not all in {folder}; missing: {missing}. To get them (400 MB):
   pip install --no-deps --target {folder} apache-flink-libraries==2.3.0
   for a in {artifacts}; do
     mvn -q org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy -Dartifact=$a:jar -DoutputDirectory={folder}
   done"""
 _OPENED: Final = (
-    "lang", "net", "io", "nio", "text", "time", "util", "lang.reflect", "util.concurrent", "util.concurrent.atomic", "util.concurrent.locks",
+    "lang", "lang.reflect", "net", "io", "nio", "text", "time",
+    "util", "util.concurrent", "util.concurrent.atomic", "util.concurrent.locks",
 )  # fmt: skip
+"""Packages below ``java`` that Flink looks into."""
 _SLOTS: Final = 2
 _CONFIG: Final = {
-    "jobmanager.bind-host": "127.0.0.1", "jobmanager.rpc.address": "127.0.0.1", "rest.address": "127.0.0.1", "rest.bind-address": "127.0.0.1",
-    "taskmanager.bind-host": "127.0.0.1", "taskmanager.host": "127.0.0.1", "taskmanager.numberOfTaskSlots": _SLOTS, "parallelism.default": _SLOTS,
-    "taskmanager.cpu.cores": 2, "taskmanager.memory.task.heap.size": "2700m", "taskmanager.memory.task.off-heap.size": "0m",
-    "taskmanager.memory.managed.size": "128m", "taskmanager.memory.network.min": "340m", "taskmanager.memory.network.max": "340m",
+    "jobmanager.bind-host": "127.0.0.1", "jobmanager.rpc.address": "127.0.0.1", "rest.address": "127.0.0.1",
+    "rest.bind-address": "127.0.0.1", "taskmanager.bind-host": "127.0.0.1", "taskmanager.host": "127.0.0.1",
+    "taskmanager.numberOfTaskSlots": _SLOTS, "parallelism.default": _SLOTS, "taskmanager.cpu.cores": _SLOTS,
+    "taskmanager.memory.task.heap.size": "2700m", "taskmanager.memory.task.off-heap.size": "0m",
     "taskmanager.memory.framework.heap.size": "128m", "taskmanager.memory.framework.off-heap.size": "128m",
-    "taskmanager.memory.jvm-metaspace.size": "256m", "taskmanager.memory.jvm-overhead.min": "410m", "taskmanager.memory.jvm-overhead.max": "410m",
+    "taskmanager.memory.managed.size": "128m", "taskmanager.memory.network.min": "340m", "taskmanager.memory.network.max": "340m",
+    "taskmanager.memory.jvm-metaspace.size": "256m",
+    "taskmanager.memory.jvm-overhead.min": "410m", "taskmanager.memory.jvm-overhead.max": "410m",
     "execution.checkpointing.interval": "10 s", "execution.checkpointing.mode": "EXACTLY_ONCE", "pipeline.object-reuse": True,
     "execution.runtime-mode": "STREAMING", "table.dml-sync": False,
 }  # fmt: skip
@@ -138,7 +142,8 @@ def cluster(jars: list[Path], folder: Path) -> Iterator[Cluster]:
     (folder / "config.yaml").write_text("".join(f"{key}: {value}\n" for key, value in config.items()), encoding="utf-8")
     (folder / "log4j2.properties").write_text(_LOG, encoding="utf-8")
     opened = (f"--add-opens=java.base/java.{package}=ALL-UNNAMED" for package in _OPENED)
-    java = ("java", *opened, f"-Djava.io.tmpdir={folder}", f"-Dlog4j.configurationFile={folder}/log4j2.properties", "-cp", ":".join(map(str, jars)))
+    settings = (f"-Djava.io.tmpdir={folder}", f"-Dlog4j.configurationFile={folder}/log4j2.properties")
+    java = ("java", *opened, *settings, "-cp", ":".join(map(str, jars)))
     started = Cluster(
         folder, java,
         Server([*java, *_JOB_MANAGER, "--configDir", str(folder)], folder / "job-manager", rest),
