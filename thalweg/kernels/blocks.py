@@ -38,7 +38,7 @@ class Blocks:
         if owner is None:
             owner = np.empty(-(-nbytes // _STEP) * _STEP, np.uint8)
         # An array over a memoryview is where NumPy ends the chain of bases: it lives as long as any view of it.
-        block: Bytes = np.frombuffer(memoryview(owner), np.uint8, nbytes)
+        block: Bytes = np.frombuffer(owner.data, np.uint8, nbytes)
         weakref.finalize(block, self._give_back, owner).atexit = False
         return block
 

@@ -274,7 +274,8 @@ def _known(values: npt.NDArray[np.generic], known: npt.NDArray[np.bool_]) -> pa.
 def _sizes(records: pa.RecordBatch) -> npt.NDArray[np.int64]:
     """Payload and key bytes of each record."""
     payloads, keys = (pc.fill_null(pc.binary_length(records.column(name)), 0).to_numpy(zero_copy_only=False) for name in (PAYLOAD, "source_key"))
-    return payloads.astype(np.int64) + keys
+    total: npt.NDArray[np.int64] = np.add(payloads, keys, dtype=np.int64)
+    return total
 
 
 def _no_headers(rows: int) -> pa.Array:
