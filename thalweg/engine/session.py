@@ -28,8 +28,10 @@ _SETTINGS: Final = {
     "datafusion.execution.parquet.schema_force_view_types": "false",
     "datafusion.execution.listing_table_factory_infer_partitions": "false",
     "datafusion.execution.time_zone": "UTC",
+    "datafusion.optimizer.enable_leaf_expression_pushdown": "false",
 }
-"""Text is utf8 everywhere, so that the planned schema is the epoch's; a partition column stands in the files, so folders add none."""
+"""Text is utf8 everywhere, so that the planned schema is the epoch's; a partition column stands in the files, so folders add none.
+Fields of structs stay where they are written: moved through a view that names its columns anew they meet "ambiguous" names and end the run."""
 
 
 class Session:
