@@ -55,9 +55,7 @@ class _Readers:
         self._carrying = {r.name: r.schema for r in draft.relations.values() if r.carries_rows and r.schema is not None}
         opaque = {name for node in draft.nodes if node.spliced is None for name in node.inputs}
         self._materialised = {node.name for node in draft.nodes if node.shared or node.name in opaque} | self._read.keys()
-        self._computed: dict[str, frozenset[str]] = {}
-        for node in draft.nodes:  # in their order: a view's are needed where it becomes part of a query
-            self._computed[node.name] = self._expressions(node)
+        self._inlined = {node.name: node for node in draft.nodes if node.name not in self._materialised}
 
     def of(self, relation: str) -> frozenset[str] | None:
         """The columns of a relation that are read; None: all, or nobody knows."""
@@ -71,7 +69,7 @@ class _Readers:
         read = self.of(node.name)
         wanted = None if read is None or node.schema is None else [name for name in node.schema.names if name in read]
         if wanted is not None and node.name in self._materialised and node.schema is not None:
-            must = self._computed[node.name].union(field.name for field in node.schema if not field.nullable)
+            must = self._expressions(node).union(field.name for field in node.schema if not field.nullable)
             node, wanted = self._making(node, [name for name in node.schema.names if name in must.union(wanted)])
         self._note(node.inputs, self._reads(node.selecting(wanted) if wanted is not None else node.sql))
         return node
@@ -118,7 +116,7 @@ class _Readers:
         """Columns that take an expression, in the query or in the views that become a part of it: an error of theirs is not to be lost."""
         if node.schema is None:
             return frozenset()
-        inlined = {name: self._computed[name] for name in node.inputs if name in self._computed and name not in self._materialised}
+        inlined = {name: self._expressions(self._inlined[name]) for name in node.inputs if name in self._inlined}
         try:
             return self._draft.session.computed(node.sql, inlined)
         except QueryRefused:
