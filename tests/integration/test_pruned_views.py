@@ -283,3 +283,41 @@ def test_a_failing_column_that_nobody_reads_is_still_a_dead_letter(lab: Lab) -> 
     assert lab.column("out", "id") == [1, 2, 3, 4, 6, 1]
     assert [row["_twg_error_relation"] for row in lab.rows("dlq") if row["_twg_error_code"] == "sql.cast"] == ["live"] * 3
     assert lab.seen.of(PipelineStarted)[0].facts["makes live"].startswith("id, country, number (3 of 10")
+
+
+def test_readers_whose_rows_are_not_traced(lab: Lab) -> None:
+    """A query that cannot carry the row number reads a view that makes less: what is not made keeps its place there too."""
+    prepare(lab)
+    plan = planned(lab, """
+        CREATE VIEW live AS SELECT * FROM orders WHERE id < 4;
+        COPY ((SELECT id FROM live UNION ALL BY NAME SELECT id FROM live) UNION ALL SELECT at FROM live) TO 'memory://{t}-out' STORED AS MEMORY;
+        COPY (SELECT country FROM live) TO 'memory://{t}-two' STORED AS MEMORY;
+    """)
+    reader, view = (plan.node_named(name) for name in (next(lane.relation for lane in plan.lanes if lane.location.endswith("-out")), "live"))
+
+    assert reader is not None
+    assert reader.opaque is not None
+    assert view is not None
+    assert view.made == ("id", "country", "at")
+    compared(lab, plan)
+    assert len(lab.rows("out")) == 18
+
+
+def test_a_view_over_two_topics(lab: Lab) -> None:
+    """Each topic's epochs go through the view; each is decoded as far as the view's readers need it."""
+    prepare(lab)
+    lab.fill({"id": 100, "country": "de", "note": "n"}, topic="more")
+    lab.run(TABLES + """
+        CREATE EXTERNAL TABLE more (note STRING, country STRING, id BIGINT) STORED AS MEMORY LOCATION 'memory://{t}-more'
+        OPTIONS ('format' 'json', 'scan.bounded.mode' 'latest-offset');
+        CREATE VIEW both AS SELECT id, country, note FROM orders WHERE id < 2 UNION ALL SELECT id, country, note FROM more;
+        COPY (SELECT id FROM both) TO 'memory://{t}-out' STORED AS MEMORY;
+        COPY (SELECT country, id FROM both) TO 'memory://{t}-two' STORED AS MEMORY;
+    """)
+    facts = lab.seen.of(PipelineStarted)[0].facts
+
+    assert facts["makes both"].startswith("id, country (2 of 3")
+    assert facts["reads orders"].startswith("id, country (2 of 9")
+    assert facts["reads more"].startswith("country, id (2 of 3")
+    assert sorted(lab.column("out", "id")) == sorted(lab.column("two", "id")) == [0, 0, 1, 1, 100]
+    assert {row["_twg_source_topic"].rpartition("-")[2] for row in lab.rows("two")} == {"orders", "more"}
