@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 from thalweg.arrow import metadata
 from thalweg.arrow.batch import BadRows
 from thalweg.arrow.described import describe
+from thalweg.arrow.unread import Unread
 from thalweg.model.events import Notice, SchemaResolved
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ class Decoding:
         self.name = table.name
         self.schema = table.schema
         self.row_schema = table.schema.append(_ROW_FIELD)
-        self._nothing: dict[pa.DataType, pa.Array] = {}
+        self._unread = Unread()
         self.soon: Callable[[], None] | None = None
         """Waits for compiled decoders that only have to be loaded."""
 
@@ -176,7 +177,7 @@ class Decoding:
                 column = column if whole else column.take(pa.array(rows, pa.int64()))
                 out.append(column.cast(declared[field.name].type) if column.type != declared[field.name].type else column)
             elif not self._is_read(field.name):
-                out.append(self._unread(field.type, len(rows)))
+                out.append(self._unread.of(field.type, len(rows)))
             else:
                 column, places = columns[field.name]
                 if len(places) != len(rows):
@@ -188,13 +189,6 @@ class Decoding:
         """Whether some query or target reads a column of the payloads; whatever a decoder made of another one is left out."""
         wanted = self.sides[0].request.wanted
         return wanted is None or name in wanted
-
-    def _unread(self, kind: pa.DataType, rows: int) -> pa.Array:
-        """A column that nobody reads: it keeps its place and its type, so that queries mean the same, and costs nothing."""
-        made = self._nothing.get(kind)
-        if made is None or rows > len(made):
-            made = self._nothing[kind] = pa.nulls(rows, kind)
-        return made.slice(0, rows)
 
     def _not_null(self, batch: pa.RecordBatch, bad: BadRows) -> pa.RecordBatch:
         """A NULL in a column that was declared NOT NULL is a bad record."""
