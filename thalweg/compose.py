@@ -242,6 +242,9 @@ class _Wiring:
             if wanted is not None and table.schema is not None:
                 read = [name for name in table.schema.names if name in wanted]
                 facts[f"reads {table.name}"] = f"{', '.join(read) or 'no column'} ({len(read)} of {len(table.schema)} columns; the others are checked only)"
+        for node in plan.nodes:
+            if node.made is not None and node.schema is not None:
+                facts[f"makes {node.name}"] = f"{', '.join(node.made) or 'no column'} ({len(node.made)} of {len(node.schema)} columns; nobody reads the others)"
         for lane in plan.lanes:
             facts[f"sink {lane.name}"] = f"{lane.kind} {lane.guarantee.value}" + (", gates the source" if lane.gates else "")
         return facts

@@ -31,9 +31,9 @@ def machine() -> str:
     return f"{model}, {len(os.sched_getaffinity(0))} cores, Python {platform.python_version()}"
 
 
-def peak_mib() -> float:
-    """Largest resident memory of this process so far, in MiB."""
-    with open("/proc/self/status", encoding="utf-8") as lines:  # noqa: PTH123 - a kernel file, read line by line
+def peak_mib(pid: int | str = "self") -> float:
+    """Largest resident memory of a process so far, in MiB."""
+    with open(f"/proc/{pid}/status", encoding="utf-8") as lines:  # noqa: PTH123 - a kernel file, read line by line
         return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) / 1024
 
 

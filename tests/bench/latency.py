@@ -59,7 +59,8 @@ def main() -> None:
     parser.add_argument("--seconds", type=int, default=20)
     given = parser.parse_args()
     topic = f"bench.latency.{time.time_ns()}"
-    AdminClient({"bootstrap.servers": given.servers}).create_topics([NewTopic(topic, 4, 1)])[topic].result(30)
+    admin = AdminClient({"bootstrap.servers": given.servers})
+    admin.create_topics([NewTopic(topic, 4, 1)])[topic].result(30)
     head(f"Broker to visible file at {given.rate:,} records/s, roll.age 50 ms, budget.age 20 ms")
     with tempfile.TemporaryDirectory() as folder:
         script = Path(folder) / "latency.sql"

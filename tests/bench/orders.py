@@ -8,11 +8,13 @@ import random
 from typing import TYPE_CHECKING, Any, Final
 
 import fastavro
+import pyarrow.parquet as pq
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
 _CHUNK: Final = 2_000
 _STATUS: Final = ("paid", "new", "shipped", "cancelled", "paid", "paid", "shipped", "new", "paid", "shipped")
@@ -97,6 +99,17 @@ def cut(found: list[int], records: int) -> list[int]:
         for i in open_ones[: records - sum(out)]:
             out[i] = min(found[i], out[i] + share)
     return out
+
+
+def live(bounds: list[int]) -> dict[str, int]:
+    """Rows of each table by the JSON pipeline: in every partition, each tenth order is cancelled; the others have three lines."""
+    kept = sum(end - (end + 9 - _STATUS.index("cancelled")) // 10 for end in bounds)
+    return {"orders": kept, "lines": 3 * kept}
+
+
+def rows(out: Path, names: str) -> dict[str, int]:
+    """Rows that lie in the files of each table, those of these names."""
+    return {table: sum(pq.read_metadata(file).num_rows for file in (out / table).rglob(names)) for table in ("orders", "lines")}
 
 
 def _json_orders() -> Callable[[int], bytes]:

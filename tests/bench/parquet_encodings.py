@@ -1,6 +1,7 @@
 """Parquet by the sink's own choice of encodings against pyarrow's defaults: ``python tests/bench/parquet_encodings.py [rows]``.
 
-Two tables of orders with their locator columns, one row group each, written to a file; the shortest of five runs, in turn.
+Two tables of orders with their locator columns, one row group each, written to a file; the least processor time of five runs, in turn.
+The topic comes to the sink's writer as codes, as the pipeline hands it over; to pyarrow's defaults it comes as text.
 """
 
 from __future__ import annotations
@@ -59,16 +60,22 @@ def locator(numbers: np.ndarray[tuple[int], np.dtype[np.int64]]) -> dict[str, pa
     }
 
 
-def measured(table: pa.Table, ways: dict[str, dict[str, Any]]) -> dict[str, tuple[float, int]]:
+def coded(table: pa.Table) -> pa.Table:
+    """The table with its topic as codes."""
+    at = table.schema.get_field_index("_twg_source_topic")
+    return table.set_column(at, "_twg_source_topic", table.column(at).dictionary_encode())
+
+
+def measured(ways: dict[str, tuple[pa.Table, dict[str, Any]]]) -> dict[str, tuple[float, int]]:
     """Seconds and bytes of each way, which take turns."""
     best: dict[str, tuple[float, int]] = {}
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "f.parquet"
         for _ in range(_RUNS):
-            for name, settings in ways.items():
-                began = time.perf_counter()
+            for name, (table, settings) in ways.items():
+                began = time.process_time()
                 pq.write_table(table, path, row_group_size=1_000_000, **settings)
-                seconds = time.perf_counter() - began
+                seconds = time.process_time() - began
                 best[name] = (min(seconds, best.get(name, (seconds, 0))[0]), path.stat().st_size)
     return best
 
@@ -80,10 +87,8 @@ def main() -> None:
     total: dict[str, list[float]] = {"default": [0, 0], "chosen": [0, 0]}
     for name, table in (("orders", orders(rows)), ("order_lines", lines(rows))):
         choice = encodings.choose(table.slice(0, 65_536), "auto", "auto")
-        ways: dict[str, dict[str, Any]] = {
-            "default": {}, "chosen": {"use_dictionary": list(choice.dictionary), "column_encoding": dict(choice.encoding) or None}
-        }
-        found = measured(table, ways)
+        settings = {"use_dictionary": list(choice.dictionary), "column_encoding": dict(choice.encoding) or None}
+        found = measured({"default": (table, {}), "chosen": (coded(table), settings)})
         for way, (seconds, nbytes) in found.items():
             show(f"{name}, {way}", seconds / rows * 1e6, "us / row")
             show(f"{name}, {way}", nbytes / rows, "bytes / row")

@@ -56,6 +56,7 @@ def stream(servers: str, topic: str, form: str, ends: list[int], given: list[str
         subprocess.run([sys.executable, str(CHILD), "stream", str(out / "bench.sql"), *(word for pair in settings for word in ("--set", pair))], env=env, check=True)
         found: dict[str, Any] = json.loads((out / "measured.json").read_text())
         found["files"] = sum(f.stat().st_size for f in out.rglob("*.parquet"))
+        found["rows"] = orders.rows(out, "*.parquet")
         return found
 
 

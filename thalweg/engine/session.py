@@ -12,10 +12,11 @@ from datafusion import SessionConfig, SessionContext, TableProviderFactory
 from datafusion.catalog import Table
 
 from thalweg.engine.casts import UnionCast, has_union, union_casts
+from thalweg.engine.computed import computed
 from thalweg.errors import QueryFailed, QueryRefused
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from datafusion.expr import CreateExternalTable, TableScan
     from datafusion.plan import LogicalPlan
@@ -28,8 +29,10 @@ _SETTINGS: Final = {
     "datafusion.execution.parquet.schema_force_view_types": "false",
     "datafusion.execution.listing_table_factory_infer_partitions": "false",
     "datafusion.execution.time_zone": "UTC",
+    "datafusion.optimizer.enable_leaf_expression_pushdown": "false",
 }
-"""Text is utf8 everywhere, so that the planned schema is the epoch's; a partition column stands in the files, so folders add none."""
+"""Text is utf8 everywhere, so that the planned schema is the epoch's; a partition column stands in the files, so folders add none.
+Fields of structs stay where they are written: moved through a view that names its columns anew they meet "ambiguous" names and end the run."""
 
 _SUBQUERIES_STAY: Final = "datafusion.optimizer.enable_physical_uncorrelated_scalar_subquery"
 """Off, every subquery becomes a join, so that plans show what is in it."""
@@ -95,6 +98,17 @@ class Session:
             if scan.fqn()[1] is None:
                 out.setdefault(scan.table_name(), set()).update(name for _, name in scan.projection())
         return out
+
+    def computed(self, sql: str, known: Mapping[str, Collection[str]]) -> frozenset[str]:
+        """The columns of a query that are more than a column, field or literal of what it reads; ``known``: those of the relations that are views.
+
+        Whatever is not understood counts as computed. Raises QueryRefused.
+        """
+        try:
+            plan = self._ctx.sql(sql).optimized_logical_plan()
+            return computed(plan, lambda p: self._ctx.create_dataframe_from_logical_plan(p).schema(), known)
+        except BaseException as e:
+            raise refused(e) from e
 
     def union_casts(self, sql: str) -> list[UnionCast]:
         """What a query casts that is a union or holds one: the engine gives NULL for what lies in another branch. Raises QueryRefused."""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from thalweg.kernels.blocks import blocks
 from thalweg.kernels.columns import usage
 from thalweg.kernels.program import (
     BYTES,
@@ -113,7 +114,8 @@ class Arena:
             elif kind == FIXED:
                 row[C_DATA], place = place // unit_of(width), _after(place, width * cap)
         table[:] = rows
-        block = (np.zeros if self.zeroed else np.empty)(place + 2 * _LINE, np.uint8)
+        size = place + 2 * _LINE
+        block = np.zeros(size, np.uint8) if self.zeroed else blocks().take(size)
         start = -block.ctypes.data % _LINE
         self.h8: Bytes = block[start : start + place]
         self.h32, self.h64 = self.h8.view(np.int32), self.h8.view(np.int64)

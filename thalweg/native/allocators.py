@@ -1,8 +1,9 @@
-"""What the memory allocators of the libraries are told before these are loaded: keep nothing that is free, and no huge pages."""
+"""What those who manage memory are told before the libraries are loaded: keep nothing that is free, no huge pages, look for cycles seldom."""
 
 from __future__ import annotations
 
 import ctypes
+import gc
 import os
 from typing import Final
 
@@ -12,6 +13,8 @@ _THRESHOLD: Final = "MALLOC_MMAP_THRESHOLD_"
 _M_MMAP_THRESHOLD: Final = -3
 _LARGE: Final = 4 << 20
 """Blocks of this many bytes are given back as soon as they are free; by itself the C library learns to keep ever larger ones."""
+_CYCLES: Final = (50_000, 20, 50)
+"""New containers after which the collector looks at the youngest. Loading Numba makes a million that stay; an epoch makes some hundreds."""
 
 
 def settle() -> None:
@@ -24,3 +27,5 @@ def settle() -> None:
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
     if mallopt is not None and _THRESHOLD not in os.environ:
         mallopt(_M_MMAP_THRESHOLD, _LARGE)
+    gc.set_threshold(*_CYCLES)
+

@@ -151,12 +151,12 @@ def survey(
 ) -> None:  # fmt: skip
     """Read what is of one size. Errors go to ``errors`` by message; all else is packed, by good message.
 
-    A size of -1 is NULL. ``totals``: good messages, headers, bytes of names and of values. ``scratch``: its own address, room for three
+    A size of -1 is NULL. ``totals``: good messages, headers, bytes of names and of values, of payloads and of keys. ``scratch``: its own address, room for three
     answers, and whether ``bare`` may be believed.
     """
     answer, believed = scratch[0] + _U(8), scratch[4] != _U(0)
     kept = 0
-    totals[1] = totals[2] = totals[3] = 0
+    totals[1] = totals[2] = totals[3] = totals[4] = totals[5] = 0
     for i in range(count):
         m = messages[i]
         errors[i] = _load32(m) if m != _U(0) else 1
@@ -168,6 +168,8 @@ def survey(
         offsets[kept] = np.int64(_load64(m + _U(_OFFSET)))
         sizes[kept] = np.int64(_load64(m + _U(_SIZE))) if _load64(m + _U(_PAYLOAD)) != _U(0) else -1
         key_sizes[kept] = np.int64(_load64(m + _U(_KEY_SIZE))) if _load64(m + _U(_KEY)) != _U(0) else -1
+        totals[4] += max(sizes[kept], 0)
+        totals[5] += max(key_sizes[kept], 0)
         stamps[kept] = _call_two_word(calls[_STAMP], m, answer)
         kinds[kept] = np.int8(_load32(answer))
         epochs[kept] = _call_half(calls[_EPOCH], m)
@@ -183,17 +185,31 @@ def survey(
 
 
 @_named
-def copy(good: Addresses, start: Int, stop: Int, sizes: Longs, key_sizes: Longs, to: Addresses) -> None:
-    """Copy payloads and keys of the good messages from ``start`` to ``stop``, each kind end to end, to the two addresses of ``to``."""
+def copy(
+    good: Addresses, start: Int, stop: Int, sizes: Longs, key_sizes: Longs, to: Addresses, ends: Words, key_ends: Words, nulls: Longs
+) -> None:
+    """Copy payloads and keys of the good messages from ``start`` to ``stop``, each kind end to end, to the two addresses of ``to``.
+
+    ``ends`` and ``key_ends`` become Arrow's offsets, ``nulls`` how many of each kind are NULL.
+    """
     value, key = to[0], to[1]
+    ends[0] = key_ends[0] = end = key_end = np.int32(0)
+    nulls[0] = nulls[1] = 0
     for i in range(start, stop):
-        m = good[i]
-        if sizes[i] > 0:
-            _copy(value, _load64(m + _U(_PAYLOAD)), _U(sizes[i]))
-            value += _U(sizes[i])
-        if key_sizes[i] > 0:
-            _copy(key, _load64(m + _U(_KEY)), _U(key_sizes[i]))
-            key += _U(key_sizes[i])
+        m, size, key_size = good[i], sizes[i], key_sizes[i]
+        if size > 0:
+            _copy(value, _load64(m + _U(_PAYLOAD)), _U(size))
+            value += _U(size)
+            end += np.int32(size)
+        elif size < 0:
+            nulls[0] += 1
+        if key_size > 0:
+            _copy(key, _load64(m + _U(_KEY)), _U(key_size))
+            key += _U(key_size)
+            key_end += np.int32(key_size)
+        elif key_size < 0:
+            nulls[1] += 1
+        ends[i - start + 1], key_ends[i - start + 1] = end, key_end
 
 
 @_named
@@ -238,7 +254,7 @@ def compile_all() -> None:
     a, longs, words, octets = np.zeros(9, np.uint64), np.zeros(6, np.int64), np.zeros(6, np.int32), np.zeros(6, np.int8)
     pop(a, 0, 0, 0, a, a, a)
     survey(a, 0, a, a, a, a, a, words, words, words, octets, longs, longs, longs, longs, longs)
-    copy(a, 0, 0, longs, longs, a)
+    copy(a, 0, 0, longs, longs, a, words, words, longs)
     copy_headers(a, 0, 0, a, a, longs, longs, longs, a)
     destroy(a, 0, a)
 

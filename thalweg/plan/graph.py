@@ -5,8 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
+from thalweg.arrow.metadata import ROW
+from thalweg.dialect.names import quote
+
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     import pyarrow as pa
 
@@ -129,11 +132,28 @@ class Node:
     after_errors: bool = False
     """Reads ``dlq.*``: runs after every other node of the epoch."""
     at: Location | None = None
+    made: tuple[str, ...] | None = None
+    """The columns that some reader needs, in order: only they are made where the node is materialised. None: all."""
 
     @property
     def text(self) -> str:
-        """What DataFusion is given."""
+        """What DataFusion is given where the node becomes part of its reader's query."""
         return self.spliced or self.sql
+
+    @property
+    def run(self) -> str:
+        """What DataFusion is given where the node is materialised."""
+        return self.text if self.made is None else _selecting([*self.made, ROW], self.text, self.name)
+
+    def selecting(self, columns: Iterable[str]) -> str:
+        """The query as written, asked for some of its columns only."""
+        return _selecting(columns, self.sql, self.name)
+
+
+def _selecting(columns: Iterable[str], sql: str, name: str) -> str:
+    """Some columns of a query; none: its rows alone. The query stands in lines of its own, since it may end with a comment."""
+    listed = ", ".join(map(quote, columns)) or "NULL"
+    return f"SELECT {listed} FROM (\n{sql}\n) AS {quote(name)}"  # noqa: S608 - the names are quoted
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,6 +67,8 @@ class Capabilities:
     """``PARTITIONED BY`` works."""
     delivers: str
     """One line for the documentation: unit of parallelism and delivery guarantee."""
+    coded: bool = False
+    """Text of metadata columns may come as a dictionary (int32 codes) of the same text; the schema says text all the same."""
     data: bool = True
     """False for a console: it gates only when it is the only data sink."""
 

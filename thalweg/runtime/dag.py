@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from thalweg.arrow import metadata
+from thalweg.arrow.unread import Unread
 from thalweg.errors import QueryFailed
 from thalweg.model.events import NodeRan
 from thalweg.runtime import statics
@@ -42,6 +43,7 @@ class Dag:
         """``isolating``: an error of a row costs that row (``sql.on_error`` = ``dlq``), else the pipeline."""
         self._plan, self._session, self._observer, self._isolating = plan, session, observer, isolating
         self._source = plan.source_named(source)
+        self._unread = Unread()
         self._nodes = self._hanging_on(source)
         self._opaque_needs = self._inputs_of_opaque()
         wanted = {lane.relation for lane in plan.lanes}
@@ -137,7 +139,7 @@ class Dag:
 
     def _run(self, node: Node) -> list[pa.RecordBatch]:
         """Run the text and make sure that no decimal went past its precision unnoticed."""
-        batches = self._session.run(node.text)
+        batches = self._session.run(node.run)
         for batch in batches:
             for name, column in zip(batch.schema.names, batch.columns, strict=True):
                 if pa.types.is_decimal(column.type):
@@ -145,7 +147,16 @@ class Dag:
                         column.validate(full=True)
                     except pa.ArrowInvalid as e:
                         raise QueryFailed(f"arithmetic overflow: column {name} holds a value beyond {column.type}") from e
-        return batches
+        return batches if node.made is None else [self._filled(node, batch) for batch in batches]
+
+    def _filled(self, node: Node, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """A batch of a node that does not make all of its columns: the others are NULL, since readers may count or match them."""
+        if node.schema is None:
+            raise ValueError(f"{node.name} has no schema")
+        made = dict(zip(batch.schema.names, zip(batch.schema, batch.columns, strict=True), strict=True))
+        pairs = [made.get(field.name) or (field, self._unread.of(field.type, batch.num_rows)) for field in node.schema]
+        pairs.append(made[metadata.ROW])
+        return pa.RecordBatch.from_arrays([column for _, column in pairs], schema=pa.schema([field for field, _ in pairs], batch.schema.metadata))
 
     def _publish(self, node: Node, batches: list[pa.RecordBatch]) -> None:
         """Give the rows to whoever reads the node by name."""

@@ -14,10 +14,10 @@ import pyarrow.compute as pc
 from thalweg.arrow import metadata
 from thalweg.arrow.batch import BadRows
 from thalweg.arrow.described import describe
+from thalweg.arrow.unread import Unread
 from thalweg.model.events import Notice, SchemaResolved
 
 if TYPE_CHECKING:
-    import threading
     from collections.abc import Callable
 
     from thalweg.arrow.batch import Decoded, RawBatch
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 _SHOWN: Final = 5
 _LARGE: Final = 4_096
 """Rows of a batch that is worth the wait: the reference decoders would hold up the loading, and take longer than it."""
-_LOAD_SECONDS: Final = 10.0
 _ROW_FIELD = pa.field(metadata.ROW, pa.int32(), nullable=False)
 
 
@@ -70,9 +69,9 @@ class Decoding:
         self.name = table.name
         self.schema = table.schema
         self.row_schema = table.schema.append(_ROW_FIELD)
-        self._nothing: dict[pa.DataType, pa.Array] = {}
-        self.soon: threading.Event | None = None
-        """Set when compiled decoders that are being loaded from the cache are there."""
+        self._unread = Unread()
+        self.soon: Callable[[], None] | None = None
+        """Waits for compiled decoders that only have to be loaded."""
 
     def use(self, side: Side, decoder: Decoder) -> None:
         """Let another decoder take the place of a side's, from the next batch on; called on any thread."""
@@ -117,7 +116,7 @@ class Decoding:
         A record is bad once: what the source calls bad is never decoded, and of two sides at fault the value is told.
         """
         if self.soon is not None and raw.rows >= _LARGE:
-            self.soon.wait(_LOAD_SECONDS)
+            self.soon()
             self.soon = None
         bad = BadRows()
         bad.extend(raw.bad)
@@ -184,7 +183,7 @@ class Decoding:
                 column = column if whole else column.take(pa.array(rows, pa.int64()))
                 out.append(column.cast(declared[field.name].type) if column.type != declared[field.name].type else column)
             elif not self._is_read(field.name):
-                out.append(self._unread(field.type, len(rows)))
+                out.append(self._unread.of(field.type, len(rows)))
             else:
                 column, places = columns[field.name]
                 if len(places) != len(rows):
@@ -196,13 +195,6 @@ class Decoding:
         """Whether some query or target reads a column of the payloads; whatever a decoder made of another one is left out."""
         wanted = self.sides[0].request.wanted
         return wanted is None or name in wanted
-
-    def _unread(self, kind: pa.DataType, rows: int) -> pa.Array:
-        """A column that nobody reads: it keeps its place and its type, so that queries mean the same, and costs nothing."""
-        made = self._nothing.get(kind)
-        if made is None or rows > len(made):
-            made = self._nothing[kind] = pa.nulls(rows, kind)
-        return made.slice(0, rows)
 
     def _not_null(self, batch: pa.RecordBatch, bad: BadRows) -> pa.RecordBatch:
         """A NULL in a column that was declared NOT NULL is a bad record."""

@@ -151,7 +151,8 @@ class Epochs:
         """A lane's rows with its metadata columns."""
         if branch.plan.schema is None:
             raise PipelineError(f"{branch.plan.relation} has no schema")
-        return [records.shape(b, branch.plan.schema, emit_us) for b in results.rows.get(branch.plan.relation, ()) if b.num_rows]
+        coded = branch.plan.plugin.capabilities.coded
+        return [records.shape(b, branch.plan.schema, emit_us, coded=coded) for b in results.rows.get(branch.plan.relation, ()) if b.num_rows]
 
     @staticmethod
     def _merge(results: Results, more: Results) -> None:

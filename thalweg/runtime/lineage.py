@@ -84,13 +84,15 @@ class Records:
         ]
         return pa.RecordBatch.from_arrays(columns, schema=schema.append(pa.field(metadata.ROW, pa.int32(), nullable=False)))
 
-    def shape(self, batch: pa.RecordBatch, target: pa.Schema, emit_us: int) -> pa.RecordBatch:
-        """``batch`` as its sink wants it: metadata columns added through the row number, the row number left out."""
+    def shape(self, batch: pa.RecordBatch, target: pa.Schema, emit_us: int, *, coded: bool = False) -> pa.RecordBatch:
+        """``batch`` as its sink wants it: metadata columns added through the row number, the row number left out.
+
+        With ``coded``, text of metadata columns that the source gives as a dictionary stays one.
+        """
         at = batch.schema.get_field_index(metadata.ROW)
         rows = batch.column(at) if at >= 0 else None
         whole = rows is not None and len(rows) == self.raw.rows and self._is_identity(rows)
-        columns = []
-        names = batch.schema.names
+        columns, fields, names = [], [], batch.schema.names
         for field in target:
             if field.name in names:
                 column = batch.column(names.index(field.name))
@@ -98,8 +100,10 @@ class Records:
                 column = pa.repeat(pa.scalar(emit_us, pa.timestamp("us", "UTC")), batch.num_rows)
             else:
                 column = self._placed(field.name.removeprefix(self.prefix), None if whole else rows, batch.num_rows)
-            columns.append(column if column.type == field.type else column.cast(field.type))
-        return pa.RecordBatch.from_arrays(columns, schema=target)
+            fits = column.type == field.type or (coded and column.type == pa.dictionary(pa.int32(), field.type))
+            columns.append(column if fits else column.cast(field.type))
+            fields.append(field.with_type(columns[-1].type))
+        return pa.RecordBatch.from_arrays(columns, schema=pa.schema(fields, target.metadata))
 
     def _placed(self, name: str, rows: pa.Array | None, count: int) -> pa.Array:
         """A metadata column for the records ``rows`` (None: all of them, in order); what is the same in all of them is not looked up."""
@@ -107,7 +111,7 @@ class Records:
         coded = self.raw.records.column(at) if at >= 0 else None
         if coded is not None and pa.types.is_dictionary(coded.type):
             if len(coded.dictionary) == 1 and not coded.null_count:
-                return pa.repeat(coded.dictionary[0], count)
+                return pa.DictionaryArray.from_arrays(pa.repeat(pa.scalar(0, pa.int32()), count), coded.dictionary)
             return coded if rows is None else coded.take(rows)
         column = self.column(name)
         if rows is None:

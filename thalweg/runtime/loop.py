@@ -88,11 +88,11 @@ class Pipeline:
         try:
             self._machine.epochs.announce()
             self._open_lanes()
+            if self._machine.upgrade is not None:
+                self._machine.upgrade.start()
             self._worker.start()
             for thread in self._reader_threads:
                 thread.start()
-            if self._machine.upgrade is not None:
-                self._machine.upgrade.start()
             self._wait()
             self._read_out = True
         finally:

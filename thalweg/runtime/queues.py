@@ -70,7 +70,7 @@ class ByteQueue(Generic[T]):
     def get(self, timeout: float) -> T | None:
         """The oldest item, or None when none came within ``timeout`` seconds. What was put before ``close`` can still be taken."""
         with self._changed:
-            if not self._items and not self._closed:
+            if not self._items:  # also when closed: who asks again and again must not spin
                 self._changed.wait(timeout)
             if not self._items:
                 return None

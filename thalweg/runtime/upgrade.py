@@ -30,6 +30,10 @@ RECORD_IDS: Final = ("record-ids", "thalweg.arrow.record_id_kernel:make")
 """Name for ``twg warmup`` and place of the kernel that makes record ids."""
 _BEGIN_SECONDS: Final = 2.0
 """A run that is over sooner than this never starts a compiler."""
+_QUIET_SECONDS: Final = 0.5
+"""A run that is over sooner than this, and has no large batch, does not load one either."""
+_LOAD_SECONDS: Final = 10.0
+"""Longest wait of a batch for decoders that are being loaded."""
 
 
 class Upgrade:
@@ -38,7 +42,7 @@ class Upgrade:
     def __init__(self, decodings: Sequence[Decoding], observer: Observer, ids: RecordIds | None = None) -> None:
         """Nothing is started yet. ``ids``: what makes record ids, None where no lane shows any."""
         self._decodings, self._observer, self._ids, self._stopping = decodings, observer, ids, threading.Event()
-        self._loaded = threading.Event()
+        self._asked, self._settled, self._loaded = threading.Event(), threading.Event(), threading.Event()
         self._compiling: Compiling | None = None
         self._go_on = self._told = False
         self._thread = threading.Thread(target=self._run, name="kernels", daemon=True)
@@ -46,16 +50,22 @@ class Upgrade:
     def start(self) -> None:
         """Begin; the decodings change between two of their batches, whenever their kernels are ready."""
         if self._wanted():
-            for decoding in self._decodings if self._all_warm() else ():
-                decoding.soon = self._loaded
+            for decoding in self._decodings:
+                decoding.soon = self._hurry
             self._thread.start()
 
     def stop(self, *, go_on: bool) -> None:
         """The run is over: end the wait for the child. With ``go_on`` the child works on by itself, for the next run; else it is ended too."""
         self._go_on = go_on
         self._stopping.set()
+        self._asked.set()
         if self._thread.is_alive():
             self._loaded.wait(_END_SECONDS)
+
+    def _hurry(self) -> None:
+        """Called by the worker in front of its first large batch: returns when the decoders are loaded, or when they have to be compiled."""
+        self._asked.set()
+        self._settled.wait(_LOAD_SECONDS)
 
     def _all_warm(self) -> bool:
         """Whether there is nothing to compile; where that cannot be found out, making the first decoder will say why."""
@@ -70,14 +80,20 @@ class Upgrade:
             self._upgrade()
         finally:
             left = self._left()
+            self._settled.set()
             self._loaded.set()
             if left is not None:
                 left.let_go()
 
     def _upgrade(self) -> None:
         """Every side of every table, one after the other, then the record ids."""
-        if not self._all_warm() and self._stopping.wait(_BEGIN_SECONDS):
+        self._asked.wait(_QUIET_SECONDS)
+        if self._stopping.is_set():
             return
+        if not self._all_warm():
+            self._settled.set()
+            if self._stopping.wait(_BEGIN_SECONDS):
+                return
         for decoding in self._decodings:
             for side in decoding.sides:
                 if side.codec.fast is not None and not self._stopping.is_set():

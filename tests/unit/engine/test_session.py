@@ -170,3 +170,18 @@ def test_relations_of_any_type_can_be_empty() -> None:
     assert session.run("SELECT * FROM t") == []
     session.create_source("KAFKA", "CREATE EXTERNAL TABLE x STORED AS KAFKA LOCATION 'kafka://b/x'", "x", schema)
     assert session.schema_of("SELECT u FROM x").types == [union]
+
+
+@pytest.mark.parametrize("view", [
+    "SELECT * FROM (SELECT * FROM t WHERE a > 0) AS q(a1, n1, c1, r)",
+    "SELECT a AS a1, n AS n1, c AS c1, r FROM t UNION ALL SELECT a, r, c, n FROM t",
+])  # fmt: skip
+def test_a_field_is_read_through_a_view_that_names_its_columns_anew(view: str) -> None:
+    """The engine's own way to take fields out early is off: it refuses such queries at run time, which were planned without a word."""
+    session = Session()
+    schema = pa.schema([("a", pa.int64()), ("n", pa.string()), ("c", pa.struct([("x", pa.int64())])), ("r", pa.string())])
+    session.declare("t", schema)
+    session.put("t", [pa.record_batch({"a": [1], "n": ["n"], "c": [{"x": 5}], "r": ["r"]}, schema=schema)], schema)
+    session.bind("v", view)
+
+    assert set(values(session.run("SELECT a1, c1['x'] AS x, r FROM v"), "x")) == {5}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pyarrow as pa
 
 from thalweg.arrow import metadata
@@ -58,6 +60,25 @@ def test_rows_get_the_metadata_of_their_record() -> None:
         {"x": 2, "_twg_source_topic": "t", "_twg_source_offset": 7},
         {"x": 3, "_twg_source_topic": "t", "_twg_source_offset": 7},
     ]
+
+
+def test_repeated_text_stays_coded_for_a_sink_that_takes_it() -> None:
+    """Topics are codes for the same text, of one topic or several, for some rows or all; columns of the query are left alone."""
+    several = records()
+    at = several.raw.records.schema.get_field_index("source_topic")
+    topics = pa.array(["t", None, "u"]).dictionary_encode()
+    several = Records(replace(several.raw, records=several.raw.records.set_column(at, "source_topic", topics)), PREFIX, cluster_id="abc", cluster_alias=None)
+    target = pa.schema([("x", pa.string()), ("_twg_source_topic", pa.string())], metadata={"k": "v"})
+    for made, chosen, wanted in (
+        (records(), [2, 0, 0], ["t", "t", "t"]), (several, [2, 0, 0], ["u", "t", "t"]), (several, [0, 1, 2], ["t", None, "u"]),
+    ):  # fmt: skip
+        batch = pa.record_batch({"x": ["a", "a", "a"], metadata.ROW: pa.array(chosen, pa.int32())})
+        coded, plain = made.shape(batch, target, 0, coded=True), made.shape(batch, target, 0)
+
+        assert coded.schema.types == [pa.string(), pa.dictionary(pa.int32(), pa.string())]
+        assert coded.schema.metadata == {b"k": b"v"}
+        assert coded.column(1).to_pylist() == plain.column(1).to_pylist() == wanted
+        assert plain.schema.equals(target, check_metadata=True)
 
 
 def test_untouched_rows_take_whole_columns() -> None:

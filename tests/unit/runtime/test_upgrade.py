@@ -29,6 +29,8 @@ from thalweg.testing.fakes import RecordingObserver
 
 if TYPE_CHECKING:
 
+    from collections.abc import Callable
+
     from thalweg.native.compiling import Compiling
 
 SCHEMA = pa.schema([("a", pa.int64())])
@@ -43,7 +45,7 @@ class Table:
         """One side."""
         self.sides = (side,)
         self.used: list[Any] = []
-        self.soon: threading.Event | None = None
+        self.soon: Callable[[], None] | None = None
 
     def use(self, _side: Side, decoder: Any) -> None:  # noqa: ANN401 - a Decoder
         """Noted."""
@@ -62,6 +64,7 @@ def run(side: Side, monkeypatch: pytest.MonkeyPatch, *, is_warm: bool = True) ->
     """One upgrade to its end."""
     monkeypatch.setattr(upgrade, "warm", lambda _path: is_warm)
     monkeypatch.setattr(upgrade, "_BEGIN_SECONDS", 0.0)
+    monkeypatch.setattr(upgrade, "_QUIET_SECONDS", 0.0)
     table, seen = Table(side), RecordingObserver()
     made = Upgrade([table], seen)  # type: ignore[list-item]
     made.start()
@@ -130,6 +133,7 @@ class Fake:
         command.chmod(0o700)
         monkeypatch.setattr(sys, "executable", str(command))
         monkeypatch.setattr(upgrade, "_BEGIN_SECONDS", 0.0)
+        monkeypatch.setattr(upgrade, "_QUIET_SECONDS", 0.0)
         monkeypatch.setenv("THALWEG_CACHE", str(tmp_path / "cache"))
         self.seen, self.table = RecordingObserver(), Table(json_side())
         self.made = Upgrade([self.table], self.seen, RecordIds())  # type: ignore[list-item]
@@ -243,13 +247,13 @@ def test_a_cache_that_cannot_be_asked_is_said(monkeypatch: pytest.MonkeyPatch) -
 
     monkeypatch.setattr(upgrade, "warm", homeless)
     monkeypatch.setattr(upgrade, "_BEGIN_SECONDS", 0.0)
+    monkeypatch.setattr(upgrade, "_QUIET_SECONDS", 0.0)
     table, seen = Table(json_side()), RecordingObserver()
     made = Upgrade([table], seen)  # type: ignore[list-item]
     made.start()
     made._thread.join(30)
 
     assert table.used == []
-    assert table.soon is None
     assert [n.code for n in seen.of(Notice)] == ["decode.reference"]
     assert "THALWEG_CACHE" in seen.of(Notice)[0].message
 
@@ -323,11 +327,28 @@ def test_kernels_that_cannot_be_kept_leave_no_mark(tmp_path: Path, monkeypatch: 
 
 
 def test_a_large_batch_waits_for_decoders_that_only_have_to_be_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With everything in the cache, the run tells its tables what to wait for, and tells them when it is there; else it does not."""
-    loaded, _ = run(json_side(), monkeypatch)
-    monkeypatch.setattr(Upgrade, "_warmed", lambda *_: False)
-    compiled, _ = run(json_side(), monkeypatch, is_warm=False)
+    """With everything in the cache the first large batch begins the loading and waits for its end; where a compiler is needed, it waits for nothing."""
+    monkeypatch.setattr(upgrade, "_QUIET_SECONDS", 60.0)
+    monkeypatch.setattr(Upgrade, "_warmed", lambda *_: True)
+    for is_warm, used in ((True, 1), (False, 0)):
+        monkeypatch.setattr(upgrade, "warm", lambda _path, known=is_warm: known)
+        table = Table(json_side())
+        made = Upgrade([table], RecordingObserver())  # type: ignore[list-item]
+        made.start()
+        assert made._thread.is_alive()
+        assert table.soon is not None
+        table.soon()
+        assert len(table.used) == used
+        made.stop(go_on=False)
 
-    assert loaded.soon is not None
-    assert loaded.soon.is_set()
-    assert compiled.soon is None
+
+def test_a_short_run_of_few_rows_loads_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A question over a handful of rows ends without having looked for kernels, since that alone imports the compiler."""
+    looked: list[str] = []
+    monkeypatch.setattr(upgrade, "warm", lambda path: bool(looked.append(path)))
+    made = Upgrade([Table(json_side())], RecordingObserver())  # type: ignore[list-item]
+    made.start()
+    made.stop(go_on=True)
+    made._thread.join(30)
+
+    assert looked == []

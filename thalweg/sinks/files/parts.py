@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -74,9 +75,10 @@ class Part:
         """Write everything gathered as one row group."""
         if not self._batches:
             return
-        table = _joined(self._batches, self._schema)
+        table = _joined(self._batches)
         if self._writer is None:
-            self._writer = pq.ParquetWriter(str(self.path), self._schema, **self._settings(table))
+            # What came as a dictionary is none to whoever reads the file: the schema that goes with it is our own.
+            self._writer = pq.ParquetWriter(str(self.path), table.schema, store_schema=False, **self._settings(table))
         self._writer.write_table(table, row_group_size=max(1, table.num_rows))
         self._raw_bytes += self.gathered_bytes
         self._encoded_bytes = int(self._writer.file_handle.tell())
@@ -86,7 +88,7 @@ class Part:
     def close(self, footer: Mapping[str, str]) -> Closed:
         """Write what is left and the footer, and force the file to disk."""
         self.write_group()
-        self._writer.add_key_value_metadata(dict(footer))
+        self._writer.add_key_value_metadata({**_schema_entries(self._schema), **footer})
         self._writer.close()
         self._writer = None
         disk.sync_file(self.path)
@@ -103,11 +105,17 @@ class Part:
                 handle.close()
 
 
-def _joined(batches: list[pa.RecordBatch], schema: pa.Schema) -> pa.Table:
+def _schema_entries(schema: pa.Schema) -> dict[str, str]:
+    """The key-value metadata from which Arrow restores a schema, as its own writer leaves them."""
+    known = {key.decode(): value.decode() for key, value in (schema.metadata or {}).items()}
+    return known | {"ARROW:schema": base64.b64encode(schema.serialize().to_pybytes()).decode()}
+
+
+def _joined(batches: list[pa.RecordBatch]) -> pa.Table:
     """One table; many small batches are copied together, since every chunk costs the encoder a call."""
-    table = pa.Table.from_batches(batches, schema=schema)
+    table = pa.Table.from_batches(batches)
     if table.num_rows < 4096 * len(batches):
         table = table.combine_chunks()
-    if any(pa.types.is_dictionary(t) for t in schema.types):
+    if any(pa.types.is_dictionary(t) for t in table.schema.types):
         table = table.unify_dictionaries()
     return table

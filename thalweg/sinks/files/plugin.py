@@ -36,6 +36,7 @@ PLUGIN = SinkPlugin(
     capabilities=Capabilities(
         records_spans=True,
         partitioned=True,
+        coded=True,
         delivers="parallel by process, each with files of its own; exactly once on a local file system, at least once on an object store",
     ),
     guarantee=guarantee,

@@ -31,6 +31,8 @@ class Roll:
         """Its age counts from ``now_ns``, monotonic; ``ratio`` is the compression of the rolls before."""
         self._start_ratio = ratio
         self._schema = schema
+        self._written: pa.Schema | None = None
+        """The schema with what the first batch had as dictionaries."""
         self._partition_by = partition_by
         self._options = options
         self._temp_path = temp_path
@@ -88,16 +90,17 @@ class Roll:
         return self._paths
 
     def _fitted(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """The batch under the schema of the files; they may differ in nullability and metadata only."""
-        if batch.schema.equals(self._schema, check_metadata=True):
-            return batch
+        """The batch under the schema of the files; they may differ in nullability, metadata, and text that comes as a dictionary."""
         theirs, ours = batch.schema, self._schema
         if theirs.names != ours.names:
             raise SinkFailed(f"a batch has the columns {', '.join(theirs.names)}; the files have {', '.join(ours.names)}")
         for have, want in zip(theirs, ours, strict=True):
-            if have.type != want.type:
+            if have.type != want.type and not _codes(have.type, want.type):
                 raise SinkFailed(f"column {want.name!r} came as {have.type}, the files have {want.type}")
-        return pa.RecordBatch.from_arrays(batch.columns, schema=ours)
+        if self._written is None:
+            self._written = pa.schema([want.with_type(have.type) for have, want in zip(theirs, ours, strict=True)], ours.metadata)
+        columns = [_as(column, field.type) for column, field in zip(batch.columns, self._written, strict=True)]
+        return pa.RecordBatch.from_arrays(columns, schema=self._written)
 
     def _gather(self, folder: str, rows: pa.RecordBatch) -> None:
         """Add rows of one folder and keep row groups and memory within their bounds."""
@@ -126,3 +129,15 @@ class Roll:
         """Complete one file; its rows come from the spans taken so far."""
         self._closed.append(self._parts[folder].close(self._footer(self.spans())))
         del self._parts[folder]
+
+
+def _codes(have: pa.DataType, want: pa.DataType) -> bool:
+    """Whether one is a dictionary of the other."""
+    return bool(have == pa.dictionary(pa.int32(), want))
+
+
+def _as(column: pa.Array, kind: pa.DataType) -> pa.Array:
+    """The same values, as a dictionary or not."""
+    if column.type == kind:
+        return column
+    return column.dictionary_encode() if pa.types.is_dictionary(kind) else column.dictionary_decode()

@@ -137,7 +137,7 @@ class FilesSink(Sink):
                 self._notice("info", "files.encodings", f"Parquet encodings from the first {first.num_rows} rows: {choice}")
         return {
             "compression": o.compression, "compression_level": o.compression_level, "use_dictionary": list(choice.dictionary),
-            "column_encoding": dict(choice.encoding) or None, "store_schema": True,
+            "column_encoding": dict(choice.encoding) or None,
         }
 
     def _notice(self, level: str, code: str, message: str) -> None:

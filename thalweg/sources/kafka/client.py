@@ -28,7 +28,7 @@ DEFAULTS: Final[Mapping[str, str]] = {
 _FEW: Final = 8
 """Partitions that each may have a queue as large as ``_EACH`` says; more of them share what so many would have."""
 _EACH: Final[Mapping[str, tuple[int, int]]] = {
-    "queued.min.messages": (25_000, 500),
+    "queued.min.messages": (8_000, 500),
     "queued.max.messages.kbytes": (4_096, 64),
     "fetch.message.max.bytes": (1 << 20, 1 << 16),
 }

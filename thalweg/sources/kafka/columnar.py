@@ -14,6 +14,7 @@ from thalweg.arrow.metadata import HEADERS
 from thalweg.native.rdkafka import Client, Queues
 from thalweg.sources.kafka.messages import EOF
 from thalweg.sources.kafka.reader import BAD_HEADER, Fault, Fields, Taken, make_block
+from thalweg.sources.kafka.rooms import Rooms
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -54,6 +55,11 @@ class Drain:
         """Let go of partitions."""
         for key in keys:
             self._queues.leave(*key)
+
+    def begin(self) -> Rooms:
+        """The next message is the first of an epoch; where payloads are copied to from now on."""
+        self._copying.rooms.begin()
+        return self._copying.rooms
 
     def take(self, count: int, seconds: float) -> Taken:
         """Up to ``count`` messages of all partitions in turn; where none has any, waits a moment for one of them."""
@@ -102,7 +108,7 @@ class Survey:
         self.errors, self.partitions, self.epochs = (np.empty(count, np.int32) for _ in range(3))
         self.kinds = np.empty(count, np.int8)
         self.offsets, self.stamps, self.sizes, self.key_sizes = (np.empty(count, np.int64) for _ in range(4))
-        self.totals = np.zeros(4, np.int64)
+        self.totals = np.zeros(6, np.int64)
 
     @property
     def good(self) -> int:
@@ -111,6 +117,8 @@ class Survey:
 
     def parts(self, nbytes: int) -> list[tuple[int, int]]:
         """Runs of records, in order, none of them larger than ``nbytes`` unless it is one record."""
+        if self.totals[4] + self.totals[5] <= nbytes:
+            return [(0, self.good)] if self.good else []
         ends = np.cumsum(np.maximum(self.sizes[: self.good], 0) + np.maximum(self.key_sizes[: self.good], 0))
         out, start, before = [], 0, 0
         while start < self.good:
@@ -118,6 +126,12 @@ class Survey:
             out.append((start, stop))
             start, before = stop, int(ends[stop - 1])
         return out
+
+    def nbytes(self, start: int, stop: int) -> tuple[int, int]:
+        """Bytes of payloads and of keys of the records from ``start`` to ``stop``."""
+        if (start, stop) == (0, self.good):
+            return int(self.totals[4]), int(self.totals[5])
+        return int(np.maximum(self.sizes[start:stop], 0).sum()), int(np.maximum(self.key_sizes[start:stop], 0).sum())
 
 
 class Copying:
@@ -127,6 +141,7 @@ class Copying:
         self, loops: Any, calls: npt.NDArray[np.uint64], name: Callable[[int], str], *, in_place: bool = False  # noqa: ANN401 - a module
     ) -> None:
         """``calls`` are the library's functions; ``name`` says what a topic's address is called; ``in_place``: see ``native/rdkafka.py``."""
+        self.rooms = Rooms()
         self._loops = loops
         self._calls = calls
         self._name = name
@@ -155,16 +170,17 @@ class Copying:
 
     def fields(self, survey: Survey, start: int, stop: int) -> Fields:
         """The second pass, over the records from ``start`` to ``stop``."""
-        part, bad = slice(start, stop), BadRows()
-        sizes, key_sizes = survey.sizes[part], survey.key_sizes[part]
-        payload, key = _room(sizes), _room(key_sizes)
-        to = np.array([payload.ctypes.data, key.ctypes.data], np.uint64)
-        self._loops.copy(survey.pointers, start, stop, survey.sizes, survey.key_sizes, to)
-        keys, at = self._places(survey.topics[part], survey.partitions[part])
-        headers = self._headers(survey, start, stop, bad) if survey.totals[1] else None
+        part, rows, bad = slice(start, stop), stop - start, BadRows()
+        nbytes, key_bytes = survey.nbytes(start, stop)
+        values, keys = self.rooms.cut(nbytes), pa.py_buffer(np.empty(key_bytes, np.uint8))
+        ends, key_ends, nulls = np.empty(rows + 1, np.int32), np.empty(rows + 1, np.int32), np.zeros(2, np.int64)
+        to = np.array([values.address, keys.address], np.uint64)
+        self._loops.copy(survey.pointers, start, stop, survey.sizes, survey.key_sizes, to, ends, key_ends, nulls)
+        places, at = self._places(survey.topics[part], survey.partitions[part])
         return Fields(
-            keys, at, survey.offsets[part], _binary(sizes, payload), _binary(key_sizes, key), survey.epochs[part], survey.kinds[part],
-            survey.stamps[part], headers, np.maximum(sizes, 0) + np.maximum(key_sizes, 0), bad,
+            places, at, survey.offsets[part], _binary(ends, values, survey.sizes[part] if nulls[0] else None),
+            _binary(key_ends, keys, survey.key_sizes[part] if nulls[1] else None), survey.epochs[part], survey.kinds[part], survey.stamps[part],
+            self._headers(survey, start, stop, bad) if survey.totals[1] else None, nbytes + key_bytes, bad,
         )  # fmt: skip
 
     def _places(self, topics: npt.NDArray[np.uint64], partitions: npt.NDArray[np.int32]) -> tuple[tuple[Key, ...], npt.NDArray[np.int32]]:
@@ -178,13 +194,13 @@ class Copying:
 
     def _headers(self, survey: Survey, start: int, stop: int, bad: BadRows) -> pa.Array:
         """The header column; a key that is not UTF-8 makes a bad row with NULL headers."""
-        _, found, name_bytes, value_bytes = (int(n) for n in survey.totals)
+        _, found, name_bytes, value_bytes = (int(n) for n in survey.totals[:4])
         counts, sizes, value_sizes = np.empty(stop - start, np.int64), np.empty(found, np.int64), np.empty(found, np.int64)
         name, value = np.empty(name_bytes, np.uint8), np.empty(value_bytes, np.uint8)
         to = np.array([name.ctypes.data, value.ctypes.data], np.uint64)
         self._loops.copy_headers(survey.headers, start, stop, self._calls, self._scratch, counts, sizes, value_sizes, to)
         total = int(counts.sum())
-        names, values = _binary(sizes[:total], name), _binary(value_sizes[:total], value)
+        names, values = _sized(sizes[:total], name), _sized(value_sizes[:total], value)
         starts = np.concatenate([np.zeros(1, np.int32), np.cumsum(counts).astype(np.int32)])
         try:
             keys = names.cast(pa.string())
@@ -205,15 +221,14 @@ def _with_bad(starts: npt.NDArray[np.int32], names: pa.Array, values: pa.Array, 
     return pa.array(rows, HEADERS)
 
 
-def _room(sizes: npt.NDArray[np.int64]) -> npt.NDArray[np.uint8]:
-    """Bytes for values of these sizes."""
-    return np.empty(int(np.maximum(sizes, 0).sum()), np.uint8)
-
-
-def _binary(sizes: npt.NDArray[np.int64], data: npt.NDArray[np.uint8]) -> pa.Array:
-    """Values that lie end to end; a size of -1 is NULL."""
+def _sized(sizes: npt.NDArray[np.int64], data: npt.NDArray[np.uint8]) -> pa.Array:
+    """Values of these sizes that lie end to end; a size of -1 is NULL."""
     ends = np.zeros(len(sizes) + 1, np.int32)
     np.cumsum(np.maximum(sizes, 0), out=ends[1:])
-    there = sizes >= 0
-    bits = None if there.all() else pa.py_buffer(np.packbits(there, bitorder="little"))
-    return pa.Array.from_buffers(pa.binary(), len(sizes), [bits, pa.py_buffer(ends), pa.py_buffer(data)])
+    return _binary(ends, pa.py_buffer(data), sizes)
+
+
+def _binary(ends: npt.NDArray[np.int32], data: pa.Buffer, sizes: npt.NDArray[np.int64] | None) -> pa.Array:
+    """Values between these ends; NULL where there are ``sizes`` and they say -1."""
+    bits = None if sizes is None else pa.py_buffer(np.packbits(sizes >= 0, bitorder="little"))
+    return pa.Array.from_buffers(pa.binary(), len(ends) - 1, [bits, pa.py_buffer(ends), data])

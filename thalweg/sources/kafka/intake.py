@@ -49,6 +49,9 @@ class Intake:
         self._change()
         deadline = self._clock.monotonic_ns() + budget.age_ns
         faults: list[Fault] = []
+        rooms = self._tap.begin()
+        if rooms is not None:
+            self._buffer.move(rooms)
         while not faults and self._buffer.rows < budget.rows and self._buffer.nbytes < budget.nbytes and not self._complete():
             left = deadline - self._clock.monotonic_ns()
             faults = self._consume(self._wanted(budget), max(min(left, _SLICE_NS), 0) / 1e9)

@@ -80,7 +80,7 @@ def to_block(messages: list[Record], stamp_us: int) -> Block:
         tuple(places), at, np.array([m.offset() for m in messages], np.int64), pa.array(values, pa.binary()), pa.array(keys, pa.binary()),
         np.array([-1 if (epoch := m.leader_epoch()) is None else epoch for m in messages], np.int32),
         np.array([kind for kind, _ in stamps], np.int8), np.array([time for _, time in stamps], np.int64), _headers(messages, bad),
-        np.array([len(v or b"") + len(k or b"") for v, k in zip(values, keys, strict=True)], np.int64), bad,
+        sum(len(v or b"") + len(k or b"") for v, k in zip(values, keys, strict=True)), bad,
     )  # fmt: skip
     return make_block(fields, stamp_us)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -12,12 +12,15 @@ import pyarrow.compute as pc
 
 from thalweg.arrow.batch import BadRows
 from thalweg.arrow.metadata import HEADERS, PAYLOAD, TYPES
+from thalweg.sources.kafka.rooms import joined
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
     import numpy.typing as npt
     from confluent_kafka import KafkaError
+
+    from thalweg.sources.kafka.rooms import Rooms
 
 Key = tuple[str, int]
 """Topic and partition, the way messages say it."""
@@ -52,7 +55,7 @@ class Fields:
     """Milliseconds since 1970; -1 is none as well."""
     headers: pa.Array | None
     """None where no message has any."""
-    sizes: npt.NDArray[np.int64]
+    nbytes: int
     """Payload and key bytes."""
     bad: BadRows
 
@@ -65,7 +68,8 @@ class Block:
     keys: tuple[Key, ...]
     at: npt.NDArray[np.int32]
     offsets: npt.NDArray[np.int64]
-    sizes: npt.NDArray[np.int64]
+    nbytes: int
+    """Payload and key bytes."""
     bad: BadRows
 
     @property
@@ -73,10 +77,11 @@ class Block:
         """How many records."""
         return len(self.at)
 
-    @property
-    def nbytes(self) -> int:
-        """Payload and key bytes."""
-        return int(self.sizes.sum())
+    def within(self, nbytes: int) -> int:
+        """How many records, from the first on, have no more than ``nbytes`` together."""
+        if self.nbytes <= nbytes:
+            return self.rows
+        return int(np.searchsorted(np.cumsum(_sizes(self.records)), nbytes, "right"))
 
     def only(self, held: Collection[Key]) -> Block:
         """The records of these partitions."""
@@ -93,19 +98,25 @@ class Block:
         """The records from ``start`` to ``stop``; nothing is copied."""
         part = slice(start, stop)
         bad = _kept(self.bad, {row: row - start for row in self.bad.rows if start <= row < stop})
-        return Block(self.records.slice(start, stop - start), self.keys, self.at[part], self.offsets[part], self.sizes[part], bad)
+        return self._of(self.records.slice(start, stop - start), self.at[part], self.offsets[part], bad)
 
     def next_offsets(self) -> dict[Key, int]:
         """Offset behind the last record, by partition."""
         found = np.full(len(self.keys), -1, np.int64)
-        found[self.at] = self.offsets + 1
+        # The last record of each run of one partition will do: where a partition has several runs, the last of them is written last.
+        last = np.append(np.flatnonzero(self.at[1:] != self.at[:-1]), self.rows - 1) if self.rows else np.zeros(0, np.intp)
+        found[self.at[last]] = self.offsets[last] + 1
         return {key: int(offset) for key, offset in zip(self.keys, found, strict=True) if offset >= 0}
 
     def _masked(self, mask: npt.NDArray[np.bool_]) -> Block:
         """The records that the mask keeps."""
         rows = np.cumsum(mask) - 1
         bad = _kept(self.bad, {row: int(rows[row]) for row in self.bad.rows if mask[row]})
-        return Block(self.records.filter(pa.array(mask)), self.keys, self.at[mask], self.offsets[mask], self.sizes[mask], bad)
+        return self._of(self.records.filter(pa.array(mask)), self.at[mask], self.offsets[mask], bad)
+
+    def _of(self, records: pa.RecordBatch, at: npt.NDArray[np.int32], offsets: npt.NDArray[np.int64], bad: BadRows) -> Block:
+        """Some of the records."""
+        return Block(records, self.keys, at, offsets, int(_sizes(records).sum()), bad)
 
 
 @dataclass(slots=True)
@@ -139,6 +150,13 @@ class Buffer:
         for block in taken.blocks:
             self._append(block)
 
+    def move(self, rooms: Rooms) -> None:
+        """Let the payloads that are here lie in front of those that come."""
+        for i, block in enumerate(self.blocks):
+            place = block.records.schema.get_field_index(PAYLOAD)
+            payloads = rooms.moved(block.records.column(place))
+            self.blocks[i] = replace(block, records=block.records.set_column(place, PAYLOAD, payloads))
+
     def drop(self, keys: Iterable[Key]) -> None:
         """Forget everything of these partitions."""
         gone = set(keys)
@@ -158,7 +176,7 @@ class Buffer:
         out: list[Block] = []
         while self.blocks and rows > 0:
             block = self.blocks[0]
-            fits = min(rows, int(np.searchsorted(np.cumsum(block.sizes), nbytes, "right")))
+            fits = min(rows, block.within(nbytes))
             fits = max(fits, 0 if out else 1)
             if fits == 0:
                 break
@@ -204,29 +222,28 @@ def next_offsets(blocks: Iterable[Block]) -> dict[Key, int]:
 def make_block(fields: Fields, stamp_us: int) -> Block:
     """Fields as the columns of the raw lane."""
     rows = len(fields.at)
-    unstamped = (fields.kinds == 0) | (fields.stamps == -1)
+    stamped = (fields.kinds != 0) & (fields.stamps != -1)
     topics = list(dict.fromkeys(topic for topic, _ in fields.keys))
     codes = np.array([topics.index(topic) for topic, _ in fields.keys], np.int32)
     partitions = np.array([index for _, index in fields.keys], np.int32)
-    kinds = pa.array(fields.kinds - np.int8(1), pa.int8(), mask=unstamped)
     columns: dict[str, pa.Array] = {
         PAYLOAD: fields.payloads,
         "source_topic": pa.DictionaryArray.from_arrays(pa.array(codes[fields.at], pa.int32()), pa.array(topics, pa.string())),
         "source_partition": pa.array(partitions[fields.at], pa.int32()),
         "source_offset": pa.array(fields.offsets, pa.int64()),
-        "source_leader_epoch": pa.array(fields.epochs, pa.int32(), mask=fields.epochs < 0),
+        "source_leader_epoch": _known(fields.epochs, fields.epochs >= 0),
         "source_key": fields.message_keys,
-        "source_timestamp": pa.array(fields.stamps, pa.int64(), mask=unstamped).cast(TYPES["source_timestamp"]),
-        "source_timestamp_type": pa.DictionaryArray.from_arrays(kinds, TIMESTAMP_TYPES),
+        "source_timestamp": _known(fields.stamps, stamped).cast(TYPES["source_timestamp"]),
+        "source_timestamp_type": pa.DictionaryArray.from_arrays(_known(fields.kinds - np.int8(1), stamped), TIMESTAMP_TYPES),
         "source_headers": _no_headers(rows) if fields.headers is None else fields.headers,
         "ingest_ts": pa.repeat(pa.scalar(stamp_us, TYPES["ingest_ts"]), rows),
     }
-    return Block(pa.RecordBatch.from_pydict(columns), fields.keys, fields.at, fields.offsets, fields.sizes, fields.bad)
+    return Block(pa.RecordBatch.from_pydict(columns), fields.keys, fields.at, fields.offsets, fields.nbytes, fields.bad)
 
 
 def join(blocks: Sequence[Block]) -> tuple[pa.RecordBatch, int, BadRows]:
     """Blocks as one batch, its payload, key and header bytes, and the rows whose headers cannot be read."""
-    records = blocks[0].records if len(blocks) == 1 else pa.concat_batches([block.records for block in blocks])
+    records = blocks[0].records if len(blocks) == 1 else _end_to_end([block.records for block in blocks])
     bad, before = BadRows(), 0
     for block in blocks:
         bad.extend(_kept(block.bad, {row: row + before for row in block.bad.rows}))
@@ -239,7 +256,26 @@ def join(blocks: Sequence[Block]) -> tuple[pa.RecordBatch, int, BadRows]:
 def empty() -> pa.RecordBatch:
     """No records, but every column: for a batch that only moves positions."""
     words, longs, none = np.zeros(0, np.int32), np.zeros(0, np.int64), pa.array([], pa.binary())
-    return make_block(Fields((), words, longs, none, none, words, np.zeros(0, np.int8), longs, None, longs, BadRows()), 0).records
+    return make_block(Fields((), words, longs, none, none, words, np.zeros(0, np.int8), longs, None, 0, BadRows()), 0).records
+
+
+def _end_to_end(parts: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
+    """One batch; the payloads are copied only where they do not lie in one room."""
+    place = parts[0].schema.get_field_index(PAYLOAD)
+    rest = pa.concat_batches([part.remove_column(place) for part in parts])
+    return rest.add_column(place, parts[0].schema.field(place), joined([part.column(place) for part in parts]))
+
+
+def _known(values: npt.NDArray[np.generic], known: npt.NDArray[np.bool_]) -> pa.Array:
+    """Numbers, NULL where they are not known; without a copy where all are."""
+    return pa.array(values) if known.all() else pa.array(values, mask=~known)
+
+
+def _sizes(records: pa.RecordBatch) -> npt.NDArray[np.int64]:
+    """Payload and key bytes of each record."""
+    payloads, keys = (pc.fill_null(pc.binary_length(records.column(name)), 0).to_numpy(zero_copy_only=False) for name in (PAYLOAD, "source_key"))
+    total: npt.NDArray[np.int64] = np.add(payloads, keys, dtype=np.int64)
+    return total
 
 
 def _no_headers(rows: int) -> pa.Array:

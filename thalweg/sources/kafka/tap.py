@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import sys
 import threading
+import time
 from typing import TYPE_CHECKING, Any, Final
 
 from thalweg import registry
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
     from thalweg.model.clock import Clock
     from thalweg.sources.kafka.reader import Key, Taken
+    from thalweg.sources.kafka.rooms import Rooms
 
 _WORTH: Final = 10_000
 """Records after which the compiled loops are made ready: a short run never pays for them."""
@@ -30,6 +32,8 @@ _LONGEST_S: Final = 0.02
 _LOOPS: Final = "thalweg.native.messages"
 _JIT: Final = "thalweg.kernels.jit:cache_folder"
 _CHECK_S: Final = 0.05
+_PATIENCE_S: Final = 5.0
+"""Longest time that a cache is waited for."""
 
 
 class Tap:
@@ -57,9 +61,15 @@ class Tap:
         """Whether records come as columns."""
         return self._drain is not None
 
+    def begin(self) -> Rooms | None:
+        """A new epoch begins; where its payloads are going to lie, None where that is anywhere."""
+        return None if self._drain is None else self._drain.begin()
+
     def take(self, count: int, seconds: float) -> Taken:
         """Up to ``count`` messages, callbacks included; 0 lets the client run its callbacks and takes as little as can be."""
         if self._drain is None:
+            if self._open and loading().pauses(seconds):
+                count, seconds = 1, 0.0
             taken = messages.sort(self._consumer.consume(max(count, 1), seconds), self._now_us())
             self._rows += sum(block.rows for block in taken.blocks)
             return taken
@@ -109,7 +119,8 @@ class Loading:
         """Not begun."""
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
-        self._done = threading.Event()
+        self._settled, self._done = threading.Event(), threading.Event()
+        self._deadline = 0.0
         self._stopping: Callable[[], bool] = lambda: False
         self._loops: Any = None
         self._failure: str | None = None
@@ -125,9 +136,17 @@ class Loading:
             self._stopping = stopping
             if self._thread is None:
                 # Not a daemon: the compiler must not run while the interpreter is taken down.
+                self._deadline = time.monotonic() + _PATIENCE_S
                 self._thread = threading.Thread(target=self._load, name="thalweg-loops")
                 self._thread.start()
         return self._done.is_set()
+
+    def pauses(self, seconds: float) -> bool:
+        """While loops come from the cache, wait a moment and say so: taking messages one by one would only hold up the loading."""
+        if not self.begun or self._settled.is_set() or time.monotonic() > self._deadline:
+            return False
+        self._settled.wait(min(seconds, _LONGEST_S))
+        return True
 
     def wait(self, stopping: Callable[[], bool] = lambda: False) -> None:
         """Begin, and wait until it is over."""
@@ -148,13 +167,16 @@ class Loading:
         """Import, fill the cache, compile or load."""
         try:
             compile_all, cached = registry.attribute(f"{_LOOPS}:compile_all"), registry.attribute(f"{_LOOPS}:cached")
-            if not cached() and not _compiled_elsewhere(self._failing):
-                return
+            if not cached():
+                self._settled.set()
+                if not _compiled_elsewhere(self._failing):
+                    return
             compile_all()
             self._loops = sys.modules[_LOOPS]
         except Exception as e:  # noqa: BLE001 - whatever the compiler trips over, the other reader goes on
             self._failure = f"the copy loops cannot be compiled: {type(e).__name__}: {e}"
         finally:
+            self._settled.set()
             self._done.set()
 
 

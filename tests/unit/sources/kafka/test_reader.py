@@ -21,7 +21,7 @@ def block(*records: tuple[Key, int, bytes | None], bad: int | None = None, stamp
     return make_block(Fields(
         keys, np.array([keys.index(key) for key, _, _ in records], np.int32), np.array([o for _, o, _ in records], np.int64),
         pa.array(values, pa.binary()), pa.nulls(rows, pa.binary()), np.zeros(rows, np.int32), np.ones(rows, np.int8),
-        np.full(rows, 7, np.int64), None, np.array([len(v or b"") for v in values], np.int64), found,
+        np.full(rows, 7, np.int64), None, sum(len(v or b"") for v in values), found,
     ), stamp_us)  # fmt: skip
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 import time
 import uuid
 from pathlib import Path
@@ -167,6 +168,29 @@ def test_a_short_run_never_pays_for_the_loops(topic: str, opened: Callable[..., 
     reading.until_finished()
 
     assert (reading.rows(), fresh.begun) == (ROWS, False)
+
+
+@pytest.mark.parametrize("is_cached", [True, False])
+def test_records_wait_for_loops_that_come_from_the_cache_only(monkeypatch: pytest.MonkeyPatch, is_cached: bool) -> None:  # noqa: FBT001 - a parameter
+    """While loops are loaded next to nothing is taken; not before, not after, not while a child compiles, and not for ever."""
+    loaded = threading.Event()
+    known = {"compile_all": loaded.wait, "cached": lambda: is_cached}
+    monkeypatch.setattr(tap.registry, "attribute", lambda path: known[path.rpartition(":")[2]])
+    monkeypatch.setattr(tap, "_compiled_elsewhere", lambda _stopping: loaded.wait())
+    monkeypatch.setitem(sys.modules, "thalweg.native.messages", SimpleNamespace())
+    fresh = tap.Loading()
+    before = fresh.pauses(0.0)
+    fresh.start()
+    until = time.monotonic() + 10
+    while not is_cached and fresh.pauses(0.01):
+        assert time.monotonic() < until
+    during = fresh.pauses(0.0)
+    monkeypatch.setattr(fresh, "_deadline", 0.0)
+    late = fresh.pauses(0.0)
+    loaded.set()
+    fresh.wait()
+
+    assert (before, during, late, fresh.pauses(1.0)) == (False, is_cached, False, False)
 
 
 def test_a_handle_that_is_not_proved_is_said_once(topic: str, opened: Callable[..., Reading], monkeypatch: pytest.MonkeyPatch) -> None:
