@@ -354,31 +354,6 @@ def test_nullability_of_a_batch_does_not_matter(tmp_path: Path) -> None:
     assert target.seen() == rows(0, 9)
 
 
-@pytest.mark.parametrize("partition_by", [(), ("name",)])
-def test_text_that_comes_as_a_dictionary_is_text_in_the_file(tmp_path: Path, partition_by: tuple[str, ...]) -> None:
-    """Dictionaries that differ from batch to batch, NULLs, and plain text between them: readers see one text column, with right statistics."""
-    target = bench(tmp_path, *partition_by, row__group_bytes="1")
-    sink = target.open()
-    for seq, coded in enumerate((True, True, False, True)):
-        plain = delivery(seq, 5 * seq, 5 * seq + 5).batches[0]
-        name = plain.column("name").take(pa.array([4, 3, 2, 1, 0])).dictionary_encode()
-        batch = plain.set_column(2, "name", name if coded else name.dictionary_decode())
-        sink.write(Delivery(seq, (batch,), (Span(partition(), 5 * seq, 5 * seq + 5),), 5, 1))
-    finish(sink)
-    found = [pq.ParquetFile(path) for path in files(tmp_path)]
-    mirrored = [5 * (offset // 5) + 4 - offset % 5 for offset in range(20)]
-    wanted = [None if at % 5 == 0 else f"name {at % 3}" for at in mirrored]
-    seen = {row["offset"]: row["name"] for path in files(tmp_path) for row in ds.dataset(path, partitioning=ds.partitioning(
-        pa.schema([(name, pa.string()) for name in partition_by]), flavor="hive"
-    )).to_table().to_pylist()}
-
-    assert all(file.schema_arrow.equals(SCHEMA) for file in found)
-    assert seen == dict(enumerate(wanted))
-    if not partition_by:
-        group = found[0].metadata.row_group(0).column(2)
-        assert (group.statistics.min, group.statistics.max, group.statistics.null_count) == ("name 0", "name 2", 1)
-
-
 def test_interrupt_after_the_entry_loses_nothing(tmp_path: Path) -> None:
     """An error right after the entry was created, then abandon: the files are shown, not deleted."""
     target = bench(tmp_path)
