@@ -2,13 +2,14 @@
 # Numba has hardly any types.
 """How Numba compiles kernels: without the passes that have nothing to do here, and with what it would do again and again done once.
 
-Its own way compiles each function as if Python called it: it optimises and assembles a function together with everything below it, then
-again as a part of each caller. It also asks for the type of every ``+`` anew. Both are more than half of the time that a kernel takes.
+Its own way compiles each function as if Python called it: it assembles a function together with everything below it, then again as a part
+of each caller. It also asks for the type of every ``+`` anew. Both are more than half of the time that a kernel takes.
 """
 
 from __future__ import annotations
 
 import functools
+import operator
 from typing import TYPE_CHECKING, Any
 
 from numba.core import ir, types
@@ -38,7 +39,7 @@ class Whole(CompilerBase):
 
 
 class Part(CompilerBase):
-    """Compiles a function that only kernels call, up to LLVM's language: optimised and assembled in the kernel."""
+    """Compiles a function that only kernels call, up to LLVM's language: assembled in the kernel."""
 
     def define_pipelines(self) -> list[PassManager]:
         """The passes."""
@@ -66,11 +67,17 @@ class _PartLibrary(JITCodeLibrary):
     """LLVM code that is only ever linked into another library."""
 
     def finalize(self) -> None:
-        """Put the code of called functions beside it; that is all."""
+        """Put the code of called functions beside it, and optimise: what is put into a loop as it comes makes the loop slower by a tenth."""
         for library in dict.fromkeys(self._linking_libraries):
             self._reload_init.update(library._reload_init)  # noqa: SLF001 - as its base class does
             self._final_module.link_in(library._get_module_for_linking(), preserve=True)  # noqa: SLF001 - as its base class does
+        optimise, builder = self._codegen._module_pass_manager()  # noqa: SLF001 - as its base class does
+        optimise.run(self._final_module, builder)
         self._finalized = True
+
+    def _optimize_functions(self, ll_module: Any) -> None:  # noqa: ANN401 - LLVM's module
+        """Nothing yet: all of it follows in :meth:`finalize`."""
+        ll_module.data_layout = self._codegen._data_layout  # noqa: SLF001 - as its base class does
 
     def get_pointer_to_function(self, name: str) -> int:  # noqa: ARG002 - the base class's signature
         """There is no machine code: 0, as for a name that is not defined."""
@@ -98,13 +105,21 @@ class _Lower(Lower):
         """A binary operator; only one with a constant operand goes the long way."""
         if not (expr.static_lhs is ir.UNDEFINED and expr.static_rhs is ir.UNDEFINED):
             return super().lower_binop(resty, expr, op)
-        context, builder, found = self.context, self.builder, self.fndesc.calltypes[expr]
+        return self._operation(op, (expr.lhs.name, expr.rhs.name), self.fndesc.calltypes[expr], resty)
+
+    def lower_getitem(self, resty: Any, _expr: Any, value: Any, index: Any, signature: Any) -> Any:  # noqa: ANN401 - the base class's signature
+        """What lies in an array."""
+        return self._operation(operator.getitem, (value.name, index.name), signature, resty)
+
+    def _operation(self, op: Any, names: tuple[str, str], found: Any, wanted: Any) -> Any:  # noqa: ANN401 - Numba's types and LLVM's values
+        """The code of an operator, converted to the type that is wanted."""
+        context, builder = self.context, self.builder
         function = context.typing_context.resolve_value_type(op)
         signature = _remembering(context.typing_context).resolve_function_type(function, found.args, {})
-        operands = zip((expr.lhs.name, expr.rhs.name), found.args, strict=True)
-        values = tuple(context.cast(builder, self.loadvar(name), self.typeof(name), wanted) for name, wanted in operands)
+        operands = zip(names, found.args, strict=True)
+        values = tuple(context.cast(builder, self.loadvar(name), self.typeof(name), kind) for name, kind in operands)
         result = context.get_function(function, signature)(builder, values)
-        return context.cast(builder, result, found.return_type, resty)
+        return context.cast(builder, result, found.return_type, wanted)
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)

@@ -38,23 +38,26 @@ class Upgrade:
     def __init__(self, decodings: Sequence[Decoding], observer: Observer, ids: RecordIds | None = None) -> None:
         """Nothing is started yet. ``ids``: what makes record ids, None where no lane shows any."""
         self._decodings, self._observer, self._ids, self._stopping = decodings, observer, ids, threading.Event()
-        self._loaded = threading.Event()
+        self._asked, self._soon, self._loaded = threading.Event(), threading.Event(), threading.Event()
         self._compiling: Compiling | None = None
         self._go_on = self._told = False
         self._thread = threading.Thread(target=self._run, name="kernels", daemon=True)
 
     def start(self) -> None:
-        """Begin; the decodings change between two of their batches, whenever their kernels are ready."""
+        """Begin; the decodings change between two of their batches, whenever their kernels are ready.
+
+        Even whether anything must be compiled is asked by the thread: it imports the compiler, which takes as long as a small question.
+        """
         if self._wanted():
-            for decoding in self._decodings if self._all_warm() else ():
-                decoding.soon = self._loaded
+            for decoding in self._decodings:
+                decoding.soon = self._soon
             self._thread.start()
 
     def stop(self, *, go_on: bool) -> None:
         """The run is over: end the wait for the child. With ``go_on`` the child works on by itself, for the next run; else it is ended too."""
         self._go_on = go_on
         self._stopping.set()
-        if self._thread.is_alive():
+        if self._asked.is_set() and self._thread.is_alive():  # before that it has begun nothing, and will not
             self._loaded.wait(_END_SECONDS)
 
     def _all_warm(self) -> bool:
@@ -70,14 +73,19 @@ class Upgrade:
             self._upgrade()
         finally:
             left = self._left()
+            self._soon.set()
             self._loaded.set()
             if left is not None:
                 left.let_go()
 
     def _upgrade(self) -> None:
         """Every side of every table, one after the other, then the record ids."""
-        if not self._all_warm() and self._stopping.wait(_BEGIN_SECONDS):
-            return
+        all_warm = self._all_warm()
+        self._asked.set()
+        if not all_warm:
+            self._soon.set()
+            if self._stopping.wait(_BEGIN_SECONDS):
+                return
         for decoding in self._decodings:
             for side in decoding.sides:
                 if side.codec.fast is not None and not self._stopping.is_set():

@@ -249,7 +249,8 @@ def test_a_cache_that_cannot_be_asked_is_said(monkeypatch: pytest.MonkeyPatch) -
     made._thread.join(30)
 
     assert table.used == []
-    assert table.soon is None
+    assert table.soon is not None
+    assert table.soon.is_set()
     assert [n.code for n in seen.of(Notice)] == ["decode.reference"]
     assert "THALWEG_CACHE" in seen.of(Notice)[0].message
 
@@ -323,11 +324,53 @@ def test_kernels_that_cannot_be_kept_leave_no_mark(tmp_path: Path, monkeypatch: 
 
 
 def test_a_large_batch_waits_for_decoders_that_only_have_to_be_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With everything in the cache, the run tells its tables what to wait for, and tells them when it is there; else it does not."""
-    loaded, _ = run(json_side(), monkeypatch)
-    monkeypatch.setattr(Upgrade, "_warmed", lambda *_: False)
-    compiled, _ = run(json_side(), monkeypatch, is_warm=False)
+    """With everything in the cache it waits until the decoders are there; with something to compile it does not wait for that."""
+    tables, waiting = (Table(json_side()), Table(json_side())), threading.Event()
+    monkeypatch.setattr(Upgrade, "_warmed", lambda *_: waiting.wait(60) and False)
+    ends = []
+    for table, is_warm in zip(tables, (True, False), strict=True):
+        monkeypatch.setattr(upgrade, "warm", lambda _path, known=is_warm: known)
+        monkeypatch.setattr(upgrade, "_BEGIN_SECONDS", 0.0)
+        made = Upgrade([table], RecordingObserver())  # type: ignore[list-item]
+        made.start()
+        assert table.soon is not None
+        ends.append(table.soon.wait(0.3 if is_warm else 30))
+    waiting.set()
 
-    assert loaded.soon is not None
-    assert loaded.soon.is_set()
-    assert compiled.soon is None
+    assert ends == [False, True]
+    assert tables[0].soon is not None
+    assert tables[0].soon.wait(30)
+
+
+def test_the_thread_that_starts_a_run_asks_no_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether kernels are in the cache is found out by the other thread, since that imports Numba: a question over few rows is not kept waiting."""
+    asked: list[str] = []
+
+    def ask(_path: str) -> bool:
+        asked.append(threading.current_thread().name)
+        return True
+
+    monkeypatch.setattr(upgrade, "warm", ask)
+    monkeypatch.setattr(Upgrade, "_warmed", lambda *_: False)
+    made = Upgrade([Table(json_side())], RecordingObserver())  # type: ignore[list-item]
+    made.start()
+    made._thread.join(30)
+
+    assert set(asked) == {"kernels"}
+
+
+def test_a_run_that_is_over_first_does_not_wait_for_the_import(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It ends at once; the thread, when it knows, begins nothing any more."""
+    known, seen = threading.Event(), RecordingObserver()
+    monkeypatch.setattr(upgrade, "warm", lambda _path: known.wait(30))
+    made = Upgrade([Table(json_side())], seen)  # type: ignore[list-item]
+    made.start()
+    began = time.perf_counter()
+    made.stop(go_on=True)
+    took = time.perf_counter() - began
+    known.set()
+    made._thread.join(30)
+
+    assert took < 1
+    assert not made._thread.is_alive()
+    assert seen.of(Notice) == []
