@@ -19,6 +19,8 @@ from numba.core.caching import CompileResultCacheImpl, FunctionCache
 from numba.core.dispatcher import Dispatcher
 from numba.core.options import DefaultOptions
 
+from thalweg.kernels.passes import Part, Whole
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -28,7 +30,8 @@ _CONFIG: Any = _numba_config
 _LOG = logging.getLogger(__name__)
 _FOLDER = Path(__file__).parent
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"} | ({"_nrt": False} if hasattr(DefaultOptions, "_nrt") else {})
-_INNER = _OPTIONS | {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+_OUTER = _OPTIONS | {"no_cfunc_wrapper": True, "pipeline_class": Whole}
+_INNER = _OPTIONS | {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "pipeline_class": Part}
 
 
 def kernel(function: F) -> F:
@@ -38,7 +41,7 @@ def kernel(function: F) -> F:
     """
     if _CONFIG.DISABLE_JIT:
         return cast("F", _wrapping(function))
-    dispatcher = numba.njit(**_OPTIONS)(function)
+    dispatcher = numba.njit(**_OUTER)(function)
     dispatcher._cache = _KernelCache(function)  # noqa: SLF001 - Numba's own cache cannot be told about changed helpers
     return cast("F", dispatcher)
 

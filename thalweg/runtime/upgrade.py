@@ -42,7 +42,7 @@ class Upgrade:
     def __init__(self, decodings: Sequence[Decoding], observer: Observer, ids: RecordIds | None = None) -> None:
         """Nothing is started yet. ``ids``: what makes record ids, None where no lane shows any."""
         self._decodings, self._observer, self._ids, self._stopping = decodings, observer, ids, threading.Event()
-        self._asked, self._settled, self._loaded = threading.Event(), threading.Event(), threading.Event()
+        self._asked, self._known, self._settled, self._loaded = (threading.Event() for _ in range(4))
         self._compiling: Compiling | None = None
         self._go_on = self._told = False
         self._thread = threading.Thread(target=self._run, name="kernels", daemon=True)
@@ -59,7 +59,7 @@ class Upgrade:
         self._go_on = go_on
         self._stopping.set()
         self._asked.set()
-        if self._thread.is_alive():
+        if self._known.is_set() and self._thread.is_alive():  # before that it has begun nothing, and will not
             self._loaded.wait(_END_SECONDS)
 
     def _hurry(self) -> None:
@@ -90,7 +90,9 @@ class Upgrade:
         self._asked.wait(_QUIET_SECONDS)
         if self._stopping.is_set():
             return
-        if not self._all_warm():
+        all_warm = self._all_warm()
+        self._known.set()
+        if not all_warm:
             self._settled.set()
             if self._stopping.wait(_BEGIN_SECONDS):
                 return

@@ -352,3 +352,21 @@ def test_a_short_run_of_few_rows_loads_nothing(monkeypatch: pytest.MonkeyPatch) 
     made._thread.join(30)
 
     assert looked == []
+
+
+def test_a_run_that_is_over_first_does_not_wait_for_the_import(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It ends at once; the thread, when it knows, begins nothing any more."""
+    known, seen = threading.Event(), RecordingObserver()
+    monkeypatch.setattr(upgrade, "_QUIET_SECONDS", 0.0)
+    monkeypatch.setattr(upgrade, "warm", lambda _path: known.wait(30))
+    made = Upgrade([Table(json_side())], seen)  # type: ignore[list-item]
+    made.start()
+    began = time.perf_counter()
+    made.stop(go_on=False)
+    took = time.perf_counter() - began
+    known.set()
+    made._thread.join(30)
+
+    assert took < 1
+    assert not made._thread.is_alive()
+    assert seen.of(Notice) == []
