@@ -278,6 +278,7 @@ def test_stopping_ends_the_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     made.start()
     time.sleep(0.05)
     made.stop(go_on=False)
+    made._thread.join(30)
 
     assert not made._thread.is_alive()
     assert seen.of(Notice) == []
