@@ -98,6 +98,30 @@ def test_dropped_columns_change_nothing_else(seed: int) -> None:
         assert plain_rows(everything.batch.select([n for n in names if n in wanted])) == plain_rows(some.batch)
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_a_payload_never_takes_from_its_neighbour(seed: int) -> None:
+    """Cut anywhere, or with bytes too many, between payloads whose bytes would do: it is bad as the reference says, and all others are right."""
+    random = Random(seed)
+    line = {"type": "record", "name": "L", "fields": [{"name": "sku", "type": "string"}, {"name": "n", "type": "int"}, {"name": "p", "type": "double"}]}
+    writer = parsed({"type": "record", "name": "R", "fields": [
+        {"name": "id", "type": "long"}, {"name": "c", "type": ["null", "string"]}, {"name": "ok", "type": "boolean"},
+        {"name": "e", "type": {"type": "enum", "name": "E", "symbols": ["A", "B"]}}, {"name": "lines", "type": {"type": "array", "items": line}},
+        {"name": "deep", "type": {"type": "array", "items": {"type": "array", "items": "float"}}}, {"name": "m", "type": {"type": "map", "values": "string"}},
+    ]})  # fmt: skip
+    bytes_of = Writer(random)
+    good = [bytes_of.datum(writer) for _ in range(6)]
+    payloads = [part for whole in good for n in range(len(whole)) for part in (whole, whole[:n], whole + whole[:n])]
+
+    for wanted in (None, ["id", "deep"]):
+        program = compile_decoder(writer, writer, wanted=wanted)
+        found = program.decode(pa.array([*payloads, *good], pa.binary()))
+        found.batch.validate(full=True)
+        if wanted is None:
+            avro_agrees(program, writer, writer, [*payloads, *good])
+        else:
+            assert found.codes.tolist() == compile_decoder(writer, writer).decode(pa.array([*payloads, *good], pa.binary())).codes.tolist()
+
+
 @pytest.mark.parametrize("size", [1, 7, 64])
 def test_arena_grows_without_a_trace(size: int) -> None:
     """Batches that outgrow their first guess give the same rows as small ones."""

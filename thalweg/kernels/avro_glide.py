@@ -13,13 +13,13 @@ import numpy as np
 from thalweg.kernels import avro_ops as op_
 from thalweg.kernels.jit import inline
 from thalweg.kernels.memory import HIGH, U, ld32, ld64, rd, st64, unzigzag, word_varint
-from thalweg.kernels.program import P_ARG, P_DATA, P_JUMP, P_OFFS, P_VALID, WORDS
+from thalweg.kernels.program import P_ARG, P_COLUMN, P_DATA, P_JUMP, P_MASK, P_OFFS, P_VALID, WORDS
 
 if TYPE_CHECKING:
     from thalweg.kernels.memory import Bytes, Int, Longs, Words
 
-AHEAD = 8
-"""Bytes that must be left, so that a word can be read without asking."""
+AHEAD = 16
+"""Bytes that must follow in the batch, so that two words can be read without asking; they may be another payload's."""
 INT_HIGH = U(0xFFFFFFFF)
 
 
@@ -27,9 +27,15 @@ INT_HIGH = U(0xFFFFFFFF)
 def glide(
     src: Bytes, p: Int, end: Int, b: Int, k: Int, prog: Longs, stack: Longs, h8: Bytes, h32: Words, h64: Longs,
 ) -> tuple[Int, Int, Int]:  # fmt: skip
-    """Runs ops from word ``b`` on as long as they are common; ``(position, word, slot)`` of the first that is not."""
-    limit = end - AHEAD
-    while p <= limit:
+    """Runs ops from word ``b`` on as long as they are common; ``(position, word, slot)`` of the first that is not.
+
+    An op may read into what follows the payload. Then it is the one that is not common, and the full machine finds out what is wrong.
+    """
+    limit = np.int64(src.shape[0]) - AHEAD
+    stop = min(end, limit)
+    last_p, last_b, last_k = p, b, k
+    while p <= stop:
+        last_p, last_b, last_k = p, b, k
         op = prog[U(b)]
         if op == op_.LONG:
             v = rd(src, p)
@@ -67,7 +73,7 @@ def glide(
                 break
             p += 1
         elif op == op_.TEXT:
-            q = text_ahead(src, p, limit, prog, b, k, h8, h32)
+            q = text_ahead(src, p, end, limit, prog, b, k, h8, h32)
             if q < 0:
                 break
             p = q
@@ -82,16 +88,20 @@ def glide(
                 break
             h8[U(prog[U(b + P_DATA)] + k)] = src[U(p)]
             p += 1
-        elif op == op_.LIST_END:
-            sp = stack[op_.R_TOP]
-            left = stack[U(sp - 2)] - 1
-            if left <= 0:
+        elif op == op_.LIST:
+            q, to, k = list_ahead(src, p, end, k, prog, b, stack, h32)
+            if q < 0:
                 break
-            stack[U(sp - 2)] = left
-            k += 1
-            b = prog[U(b + P_JUMP)] - WORDS
+            p = q
+            b = to
+        elif op == op_.LIST_END or op == op_.MAP_END:
+            q, to, k = item_ahead(src, p, end, k, prog, b, stack, h32)
+            if q < 0:
+                break
+            p = q
+            b = to
         elif op >= op_.DROPPED:
-            q, to = passed(op - op_.DROPPED, src, p, limit, prog, b)
+            q, to = passed(op - op_.DROPPED, src, p, end, limit, prog, b)
             if q < 0:
                 break
             p = q
@@ -99,28 +109,74 @@ def glide(
         else:
             break
         b += WORDS
+    if p > end:
+        return last_p, last_b, last_k
     return p, b, k
 
 
 @inline
-def text_ahead(src: Bytes, p: Int, limit: Int, prog: Longs, b: Int, k: Int, h8: Bytes, h32: Words) -> Int:
+def list_ahead(src: Bytes, p: Int, end: Int, k: Int, prog: Longs, b: Int, stack: Longs, h32: Words) -> tuple[Int, Int, Int]:
+    """``(position, word before the next op, slot)`` behind the head of a list of less than 64 items; position -1 where it is not common."""
+    v = rd(src, p)
+    least = prog[U(b + P_ARG)]
+    count = v >> 1
+    if v & 129 != 0 or p >= end or least == 0 or count * least > end - p - 1:
+        return np.int64(-1), b, k
+    mask = prog[U(b + P_MASK)]
+    o = prog[U(b + P_OFFS)] + (k & mask)
+    first = np.int64(h32[U(o)]) & mask
+    if count == 0:
+        h32[U(o + 1)] = np.int32(first)
+        return p + 1, prog[U(b + P_JUMP)] - WORDS, k
+    sp = stack[op_.R_TOP]
+    stack[U(sp)] = k
+    stack[U(sp + 1)] = count
+    stack[U(sp + 2)] = -1
+    stack[op_.R_TOP] = sp + op_.FRAME
+    return p + 1, b, first
+
+
+@inline
+def item_ahead(src: Bytes, p: Int, end: Int, k: Int, prog: Longs, b: Int, stack: Longs, h32: Words) -> tuple[Int, Int, Int]:
+    """The same behind an item: the next item, or the end of a list of one block; keys of a map with several entries are not compared here."""
+    sp = stack[op_.R_TOP]
+    left = stack[U(sp - 2)] - 1
+    if left > 0:
+        stack[U(sp - 2)] = left
+        return p, prog[U(b + P_JUMP)] - WORDS, k + 1
+    outer = stack[U(sp - op_.FRAME)]
+    o = prog[U(b + P_OFFS)] + (outer & prog[U(b + P_MASK)])
+    several = k > np.int64(h32[U(o)]) and prog[U(b)] == op_.MAP_END and prog[U(b + P_COLUMN)] >= 0
+    if p >= end or rd(src, p) != 0 or stack[U(sp - 1)] >= 0 or several:
+        return np.int64(-1), b, k
+    h32[U(o + 1)] = np.int32(k + 1)
+    stack[op_.R_TOP] = sp - op_.FRAME
+    return p + 1, b, outer
+
+
+@inline
+def text_ahead(src: Bytes, p: Int, end: Int, limit: Int, prog: Longs, b: Int, k: Int, h8: Bytes, h32: Words) -> Int:
     """Text or bytes to slot ``k``; the next position, -1 where it is not common."""
     n = rd(src, p)
     q = p + 1
     if n >= 128:
         n, q = word_varint(src, p)
-    if q < 0 or n & 1 != 0 or n >> 1 > limit - q:
+    if q < 0 or n & 1 != 0 or n >> 1 > min(end, limit) - q:
         return np.int64(-1)
     n = n >> 1
     o = prog[U(b + P_OFFS)] + k
     at = np.int64(h32[U(o)])
     d = prog[U(b + P_DATA)] + at
-    if n <= 16 and limit - q >= 8:
+    if n <= 8:
+        x = ld64(src, q)
+        st64(h8, d, x)
+        high = first_bytes(x, n)
+    elif n <= 16:
         x = ld64(src, q)
         y = ld64(src, q + 8)
         st64(h8, d, x)
         st64(h8, d + 8, y)
-        high = first_bytes(x, min(n, 8)) | first_bytes(y, max(n - 8, 0))
+        high = x & HIGH | first_bytes(y, n - 8)
     else:
         high = copy_ahead(src, q, n, h8, d)
     if high & U(prog[U(b + P_ARG)]) != U(0):
@@ -130,7 +186,7 @@ def text_ahead(src: Bytes, p: Int, limit: Int, prog: Longs, b: Int, k: Int, h8: 
 
 
 @inline
-def passed(op: Int, src: Bytes, p: Int, limit: Int, prog: Longs, b: Int) -> tuple[Int, Int]:
+def passed(op: Int, src: Bytes, p: Int, end: Int, limit: Int, prog: Longs, b: Int) -> tuple[Int, Int]:
     """``(position, word before the next op)`` after a value that no column takes; position -1 where it is not common."""
     v = rd(src, p)
     arg = prog[U(b + P_ARG)]
@@ -144,7 +200,7 @@ def passed(op: Int, src: Bytes, p: Int, limit: Int, prog: Longs, b: Int) -> tupl
         if v >= 128:
             v, q = word_varint(src, p)
         n = v >> 1
-        if q < 0 or v & 1 != 0 or n > limit - q or (arg != 0 and ahead(src, q, n) != U(0)):
+        if q < 0 or v & 1 != 0 or n > min(end, limit) - q or (arg != 0 and ahead(src, q, n) != U(0)):
             return np.int64(-1), b
         q += n
     elif op == op_.DOUBLE:
