@@ -112,14 +112,14 @@ def test_a_payload_never_takes_from_its_neighbour(seed: int) -> None:
     good = [bytes_of.datum(writer) for _ in range(6)]
     payloads = [part for whole in good for n in range(len(whole)) for part in (whole, whole[:n], whole + whole[:n])]
 
-    for wanted in (None, ["id", "deep"]):
-        program = compile_decoder(writer, writer, wanted=wanted)
-        found = program.decode(pa.array([*payloads, *good], pa.binary()))
-        found.batch.validate(full=True)
-        if wanted is None:
-            avro_agrees(program, writer, writer, [*payloads, *good])
-        else:
-            assert found.codes.tolist() == compile_decoder(writer, writer).decode(pa.array([*payloads, *good], pa.binary())).codes.tolist()
+    sent = pa.array([*payloads, *good], pa.binary())
+    whole_program, few = compile_decoder(writer, writer), compile_decoder(writer, writer, wanted=["id", "deep"])
+    everything, some = whole_program.decode(sent), few.decode(sent)
+    some.batch.validate(full=True)
+    left = set(everything.slow.tolist())  # keys that repeat, which nobody looks at in a column that nobody wants
+
+    avro_agrees(whole_program, writer, writer, sent.to_pylist())
+    assert [c for i, c in enumerate(everything.codes.tolist()) if i not in left] == [c for i, c in enumerate(some.codes.tolist()) if i not in left]
 
 
 @pytest.mark.parametrize("size", [1, 7, 64])
