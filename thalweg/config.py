@@ -47,7 +47,7 @@ class Settings:
 
     pipeline_name: str | None = option("pipeline.name", name, default=None, doc="name of the pipeline; default: the file's stem")
     budget_rows: int = option("budget.rows", at_least(1), default=65_536, doc="records that cut an epoch")
-    budget_bytes: int = option("budget.bytes", at_least(1, size), default=32 << 20, doc="bytes that cut an epoch")
+    budget_bytes: int = option("budget.bytes", within(1, 1 << 30, size), default=32 << 20, doc="bytes that cut an epoch")
     budget_age: int = option("budget.age", at_least(1, duration), default=250_000_000, doc="time that cuts an epoch")
     drain_deadline: int = option("drain.deadline", duration, default=30_000_000_000, doc="longest drain after SIGTERM or Ctrl-C")
     queue_bytes: int = option("queue.bytes", at_least(1, size), default=16 << 20, doc="bound of each queue between stages")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import threading
 import weakref
+from collections import deque
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -27,38 +28,41 @@ class Blocks:
         """At most ``kept`` bytes lie idle."""
         self._kept = kept
         self._idle: list[Bytes] = []
-        # Reentrant: the collector may run, and let go of a block, while this thread holds the lock. Then the list only grows at its end.
-        self._lock = threading.RLock()
+        self._back: deque[Bytes] = deque()
+        """What came back since the last call. The collector may let go of a block at any moment, on any thread: it does no more than append here."""
+        self._lock = threading.Lock()
 
     def take(self, nbytes: int) -> Bytes:
         """uint8[nbytes] with any content."""
+        with self._lock:
+            self._gather()
+            owner = self._fitting(nbytes)
         if nbytes < _SMALLEST:
             return np.empty(nbytes, np.uint8)
-        owner = self._fitting(nbytes)
         if owner is None:
             owner = np.empty(-(-nbytes // _STEP) * _STEP, np.uint8)
         # An array over a memoryview is where NumPy ends the chain of bases: it lives as long as any view of it.
         block: Bytes = np.frombuffer(owner.data, np.uint8, nbytes)
-        weakref.finalize(block, self._give_back, owner).atexit = False
+        weakref.finalize(block, self._back.append, owner).atexit = False
         return block
 
     def idle_bytes(self) -> int:
         """Bytes that nobody uses."""
-        return sum(owner.nbytes for owner in list(self._idle))
+        with self._lock:
+            self._gather()
+            return sum(owner.nbytes for owner in self._idle)
 
     def _fitting(self, nbytes: int) -> Bytes | None:
-        """The smallest idle block that is large enough, but not one twice as large as need be."""
-        with self._lock:
-            sizes = [owner.nbytes for owner in self._idle]
-            fitting = [(size, i) for i, size in enumerate(sizes) if nbytes <= size <= 2 * nbytes + _STEP]
-            return self._idle.pop(min(fitting)[1]) if fitting else None
+        """The smallest idle block that is large enough, but not one twice as large as need be. Called with the lock held."""
+        fitting = [(owner.nbytes, i) for i, owner in enumerate(self._idle) if nbytes <= owner.nbytes <= 2 * nbytes + _STEP]
+        return self._idle.pop(min(fitting)[1]) if fitting and nbytes >= _SMALLEST else None
 
-    def _give_back(self, owner: Bytes) -> None:
-        """Keep a block for the next who needs one; the oldest go where that is too much."""
-        with self._lock:
-            self._idle.append(owner)
-            while sum(block.nbytes for block in self._idle) > self._kept:
-                self._idle.pop(0)
+    def _gather(self) -> None:
+        """Keep what came back for the next who needs it; the oldest go where that is too much. Called with the lock held."""
+        while self._back:
+            self._idle.append(self._back.popleft())
+        while sum(block.nbytes for block in self._idle) > self._kept:
+            self._idle.pop(0)
 
 
 @functools.cache

@@ -118,17 +118,17 @@ def at_least(low: int, reader: Callable[[str], int] = integer) -> Callable[[str]
     return read_bounded
 
 
-def within(low: int, high: int) -> Callable[[str], int]:
-    """A whole number from ``low`` to ``high``."""
+def within(low: int, high: int, reader: Callable[[str], int] = integer) -> Callable[[str], int]:
+    """A whole number, or a size, from ``low`` to ``high``."""
 
     def read_within(value: str) -> int:
-        out = integer(value)
+        out = reader(value)
         if not low <= out <= high:
             message = f"must be from {low} to {high}, found {value!r}"
             raise ValueError(message)
         return out
 
-    read_within.__doc__ = f"a whole number from {low} to {high}"
+    read_within.__doc__ = f"{(reader.__doc__ or '').rstrip('.')} from {low} to {high}"
     return read_within
 
 

@@ -32,8 +32,8 @@ _BEGIN_SECONDS: Final = 2.0
 """A run that is over sooner than this never starts a compiler."""
 _QUIET_SECONDS: Final = 0.5
 """A run that is over sooner than this, and has no large batch, does not load one either."""
-_LOAD_SECONDS: Final = 10.0
-"""Longest wait of a batch for decoders that are being loaded."""
+_LOAD_SECONDS: Final = 3.0
+"""Longest wait of a batch for decoders that are being loaded: a cache that is damaged takes as long as a compilation."""
 
 
 class Upgrade:

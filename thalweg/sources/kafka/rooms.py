@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from thalweg.kernels.memory import Bytes
 
 _FIRST: Final = 1 << 16
+_MOST: Final = 1 << 31
+"""Bytes that Arrow's offsets can no longer count."""
 _SPARE: Final = 1.125
 """An epoch may be this much larger than the one before it and still lie in one room."""
 
@@ -64,7 +66,7 @@ def joined(parts: Sequence[pa.Array]) -> pa.Array:
     starts = [buffer.address + int(here[0]) for buffer, here in zip(values, ends, strict=True)]
     stops = [buffer.address + int(here[-1]) for buffer, here in zip(values, ends, strict=True)]
     room = values[0].parent
-    if room is None or any(buffer.parent is None or buffer.parent.address != room.address for buffer in values) or starts[1:] != stops[:-1]:
+    if stops[-1] - starts[0] >= _MOST or room is None or any(buffer.parent is None or buffer.parent.address != room.address for buffer in values) or starts[1:] != stops[:-1]:
         return pa.concat_arrays(parts)
     moved = [here[1:] + np.int32(start - starts[0] - int(here[0])) for here, start in zip(ends, starts, strict=True)]
     offsets = np.concatenate([np.zeros(1, np.int32), *moved])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -77,3 +78,17 @@ def test_what_waits_is_moved_in_front_of_what_comes() -> None:
     assert joined([moved[0], moved[1]]).to_pylist() == [b"kept"]
     assert fresh.buffers()[2].address == moved[2].buffers()[2].address + 1
     moved[2].validate(full=True)
+
+
+def test_more_than_offsets_can_count_is_refused_aloud() -> None:
+    """Two gibibytes in one room are an error, as for any column of Arrow, and never a wrong offset. The memory is never touched."""
+    half = 1 << 29
+    room = pa.py_buffer(np.empty(5 * half, np.uint8))
+    parts = [
+        pa.Array.from_buffers(pa.binary(), rows, [None, pa.py_buffer(np.arange(rows + 1, dtype=np.int32) * half), room.slice(at * half, rows * half)])
+        for at, rows in ((0, 2), (2, 1), (3, 1))
+    ]
+
+    assert joined(parts[:2]).buffers()[2].size == 3 * half
+    with pytest.raises(pa.ArrowInvalid, match="offset overflow"):
+        joined(parts)
