@@ -90,6 +90,7 @@ class HttpClient:
         self.url = bare_url(url).rstrip("/")
         self._wait_initial, self._passing, self._seconds = wait_initial, passing, options.timeout_ns / 1e9
         self._hastened = threading.Event()
+        stamina.instrumentation.set_on_retry_hooks([])  # what is tried again is said by our own log, or by the error in the end
         sent = dict(headers or {})
         if options.bearer_token is not None:
             sent["Authorization"] = f"Bearer {options.bearer_token}"
@@ -108,7 +109,7 @@ class HttpClient:
             return caller(self._worth_another, self._ask_once, method, path, data, dict(headers or {}))
         except _TransientError as e:
             message = f"the schema registry gives no answer: {e}"
-            raise SchemaUnavailable(message, where=self.url + path, hint="nothing is lost: reading goes on when it is back") from None
+            raise SchemaUnavailable(message, where=self.url + path, hint="nothing is lost: records wait until it answers; a run that has ended can be started again then") from None
 
     def refusal(self, answer: Answer, path: str, message: str) -> SchemaUnavailable:
         """The error for an answer that says nothing about the schema."""
