@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
 
-from thalweg.errors import DecodeFailed, QueryFailed
+from thalweg.errors import DecodeFailed, QueryFailed, ScriptErrors
 from thalweg.model.events import BadRecords, NodeRan, Polled, RecordsDropped
 
 if TYPE_CHECKING:
@@ -259,3 +261,45 @@ COPY orders TO 'memory://{t}-out' STORED AS MEMORY OPTIONS ('metadata' 'all');
     assert lab.column("out", "rid") == lab.column("out", "_twg_record_id")
     assert len(set(lab.column("out", "rid"))) == 2
     assert lab.column("out", "cluster") == lab.column("out", "_twg_source_cluster") == ["here"] * 2
+
+
+def test_text_in_views_reaches_parquet_as_text(lab: Lab) -> None:
+    """Views of text and bytes, also inside lists, structs and maps and as the partition column, are plain in the file; no row is lost (PQ-01)."""
+    lab.fill(*(order(n, country="de" if n % 2 else "fr", amount="long " * 9) for n in range(10)))
+    lab.run(orders() + """
+        COPY (SELECT id, arrow_cast(country, 'Utf8View') AS country, arrow_cast(amount, 'BinaryView') AS bytes,
+                     make_array(arrow_cast(amount, 'Utf8View'), NULL) AS list, named_struct('t', arrow_cast(amount, 'Utf8View')) AS one,
+                     map(['k'], [arrow_cast(amount, 'Utf8View')]) AS pairs
+              FROM orders) TO '{out}' STORED AS PARQUET PARTITIONED BY (country) OPTIONS ('metadata' 'none');
+    """)
+    table = pq.read_table(lab.folder / "out", partitioning=None).sort_by("id")
+    text = "long " * 9
+
+    assert [table.schema.field(name).type for name in ("country", "bytes")] == [pa.string(), pa.binary()]
+    assert "view" not in str(table.schema)
+    assert table.num_rows == 10
+    assert table.to_pylist()[1] == {
+        "id": 1, "country": "de", "bytes": text.encode(), "list": [text, None], "one": {"t": text}, "pairs": [("k", text)],
+    }
+
+
+def test_metadata_partitions_under_a_name_that_readers_see(lab: Lab) -> None:
+    """What the refusal of ``_twg_source_topic`` advises works: AS over the raw lane, METADATA FROM in the table; a folder's reader finds every row."""
+    lab.fill(*(order(n) for n in range(4)))
+    lab.run("""
+        SET 'pipeline.name' = '{t}';
+        CREATE EXTERNAL TABLE orders (id BIGINT, topic STRING METADATA FROM 'topic')
+        STORED AS MEMORY LOCATION 'memory://{t}-orders' OPTIONS ('format' 'json', 'scan.bounded.mode' 'latest-offset');
+        COPY orders TO '{out}/decoded' STORED AS PARQUET PARTITIONED BY (topic);
+        COPY (SELECT *, _twg_source_topic AS topic FROM raw.orders) TO '{out}/raw' STORED AS PARQUET PARTITIONED BY (topic);
+    """)
+
+    assert [ds.dataset(lab.folder / "out" / name, partitioning="hive").count_rows() for name in ("decoded", "raw")] == [4, 4]
+
+
+@pytest.mark.parametrize(("relation", "column"), [("orders", "_twg_source_topic"), ("raw.orders", "_twg_source_topic")])
+def test_partitions_that_readers_skip_are_refused(lab: Lab, relation: str, column: str) -> None:
+    """A metadata column under its own name is refused before anything runs, where the COPY stands."""
+    with pytest.raises(ScriptErrors, match=f"PARTITIONED BY column '{column}': readers take folders whose names begin with '_'"):
+        lab.run(orders() + f"COPY {relation} TO '{{out}}' STORED AS PARQUET PARTITIONED BY ({column});")
+    assert not (lab.folder / "out").exists()

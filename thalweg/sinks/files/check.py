@@ -11,6 +11,7 @@ import pyarrow as pa
 from thalweg.ports.sink import Guarantee
 from thalweg.sinks.files import encodings, layout
 from thalweg.sinks.files.partitions import is_partitionable
+from thalweg.sinks.files.views import plain, plain_schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -47,8 +48,8 @@ def check(target: Target) -> list[str]:
 
 
 def fingerprint(schema: pa.Schema) -> str:
-    """16 hex digits that change with names, types and order of the columns."""
-    return hashlib.sha256(schema.remove_metadata().serialize().to_pybytes()).hexdigest()[:16]
+    """16 hex digits that change with names, types and order of the columns in the files."""
+    return hashlib.sha256(plain_schema(schema).remove_metadata().serialize().to_pybytes()).hexdigest()[:16]
 
 
 def unholdable(kind: pa.DataType, path: str) -> Iterator[str]:
@@ -66,6 +67,9 @@ def unholdable(kind: pa.DataType, path: str) -> Iterator[str]:
     elif t.is_map(kind):
         yield from unholdable(kind.key_type, f"{path}.key")
         yield from unholdable(kind.item_type, f"{path}.value")
+    elif (t.is_list_view(kind) or t.is_large_list_view(kind)) and plain(kind.value_type) != kind.value_type:
+        # Arrow's casts of list views lose NULLs and slices, so what is in one cannot be made plain
+        yield f"column {path!r}: Parquet cannot hold {kind}; cast what is in it, as in arrow_cast({path}, 'List(Utf8)')"
     elif t.is_list(kind) or t.is_large_list(kind) or t.is_fixed_size_list(kind) or t.is_list_view(kind) or t.is_large_list_view(kind):
         yield from unholdable(kind.value_type, f"{path}[]")
     elif t.is_union(kind):
@@ -173,6 +177,11 @@ def _partition_columns(schema: pa.Schema, columns: tuple[str, ...]) -> Iterator[
             yield f"PARTITIONED BY names {name!r} {count} times"
         if name not in schema.names:
             yield f"PARTITIONED BY column {name!r} is not in the relation; columns: {', '.join(schema.names)}"
+        elif name.startswith(("_", ".")):
+            yield (
+                f"PARTITIONED BY column {name!r}: readers take folders whose names begin with '_' or '.' for hidden and skip their rows; "
+                "name it otherwise, with AS in the query that is copied, or as a METADATA FROM column of CREATE EXTERNAL TABLE"
+            )
         elif not is_partitionable(schema.field(name).type):
             yield (
                 f"PARTITIONED BY column {name!r} is {schema.field(name).type}, which has no short exact text; "

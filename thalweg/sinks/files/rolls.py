@@ -10,6 +10,7 @@ from thalweg.errors import SinkFailed
 from thalweg.sinks.files import partitions
 from thalweg.sinks.files.entries import KeyedSpans, PartitionKey, keyed
 from thalweg.sinks.files.parts import Closed, Part
+from thalweg.sinks.files.views import plain, plain_schema
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -30,7 +31,7 @@ class Roll:
     ) -> None:
         """Its age counts from ``now_ns``, monotonic; ``ratio`` is the compression of the rolls before."""
         self._start_ratio = ratio
-        self._schema = schema
+        self._schema = plain_schema(schema)
         self._written: pa.Schema | None = None
         """The schema with what the first batch had as dictionaries."""
         self._partition_by = partition_by
@@ -90,15 +91,15 @@ class Roll:
         return self._paths
 
     def _fitted(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """The batch under the schema of the files; they may differ in nullability, metadata, and text that comes as a dictionary."""
+        """The batch under the schema of the files; they may differ in nullability, metadata, and text that comes as a dictionary or a view."""
         theirs, ours = batch.schema, self._schema
         if theirs.names != ours.names:
             raise SinkFailed(f"a batch has the columns {', '.join(theirs.names)}; the files have {', '.join(ours.names)}")
         for have, want in zip(theirs, ours, strict=True):
-            if have.type != want.type and not _codes(have.type, want.type):
+            if have.type != want.type and not _codes(have.type, want.type) and plain(have.type) != want.type:
                 raise SinkFailed(f"column {want.name!r} came as {have.type}, the files have {want.type}")
         if self._written is None:
-            self._written = pa.schema([want.with_type(have.type) for have, want in zip(theirs, ours, strict=True)], ours.metadata)
+            self._written = pa.schema([want.with_type(plain(have.type)) for have, want in zip(theirs, ours, strict=True)], ours.metadata)
         columns = [_as(column, field.type) for column, field in zip(batch.columns, self._written, strict=True)]
         return pa.RecordBatch.from_arrays(columns, schema=self._written)
 
@@ -137,7 +138,11 @@ def _codes(have: pa.DataType, want: pa.DataType) -> bool:
 
 
 def _as(column: pa.Array, kind: pa.DataType) -> pa.Array:
-    """The same values, as a dictionary or not."""
+    """The same values, as a dictionary or not, without views."""
     if column.type == kind:
         return column
+    if not pa.types.is_dictionary(column.type):
+        column = column.cast(plain(column.type))
+        if column.type == kind:
+            return column
     return column.dictionary_encode() if pa.types.is_dictionary(kind) else column.dictionary_decode()

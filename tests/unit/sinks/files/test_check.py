@@ -32,6 +32,7 @@ REFUSED = {
     "interval": pa.month_day_nano_interval(), "union": pa.dense_union([pa.field("a", pa.int8())]),
     "sparse": pa.sparse_union([pa.field("a", pa.int8())]), "runs": pa.run_end_encoded(pa.int32(), pa.string()), "empty": pa.struct([]),
     "null": pa.null(), "nothing": pa.binary(0), "scale": pa.decimal128(5, -2), "views": pa.dictionary(pa.int8(), pa.string_view()),
+    "views in a list view": pa.list_view(pa.string_view()), "large": pa.large_list_view(pa.struct([("v", pa.binary_view())])),
     "rows": pa.dictionary(pa.int8(), pa.struct([("a", pa.int8())])), "twice": pa.struct([("a", pa.int8()), ("a", pa.int8())]),
 }
 HELD = {
@@ -88,6 +89,17 @@ def test_partition_columns() -> None:
     assert "'s' is struct<" in struct
 
 
+@pytest.mark.parametrize("name", ["_twg_source_topic", "_", ".day"])
+def test_partition_columns_that_hide_their_folders(name: str) -> None:
+    """A folder that readers skip is refused, with what to do instead; an underscore elsewhere in the name is fine."""
+    (said,) = problems(pa.schema([("a", pa.int64()), (name, pa.string())]), partition_by=("a", name))
+
+    assert said.startswith(f"PARTITIONED BY column {name!r}: readers take folders")
+    assert "with AS in the query" in said
+    assert "METADATA FROM" in said
+    assert problems(pa.schema([("a_.b", pa.string())]), partition_by=("a_.b",)) == []
+
+
 def test_unknown_schema_waits() -> None:
     """A schema that lies in a registry is checked when it is known."""
     assert problems(None, partition_by=("whatever",)) == []
@@ -126,6 +138,11 @@ def test_fingerprint_is_of_names_and_types() -> None:
     """Metadata does not count, order and types do."""
     assert fingerprint(GOOD) == fingerprint(GOOD.with_metadata({"a": "b"}))
     assert len({fingerprint(s) for s in (GOOD, pa.schema(list(GOOD)[::-1]), GOOD.set(0, pa.field("a", pa.int32())))}) == 3
+
+
+def test_views_do_not_change_the_fingerprint() -> None:
+    """Text that lies in views is text in the files, so new files have the same columns as the ones before."""
+    assert fingerprint(pa.schema([("a", pa.string_view())])) == fingerprint(pa.schema([("a", pa.string())]))
 
 
 def test_the_hint_for_a_union_works() -> None:

@@ -40,3 +40,21 @@ def test_text_that_comes_as_a_dictionary_is_text_in_the_file(tmp_path: Path, par
     if not partition_by:
         group = found[0].metadata.row_group(0).column(2)
         assert (group.statistics.min, group.statistics.max, group.statistics.null_count) == ("name 0", "name 2", 1)
+
+
+@pytest.mark.parametrize("partition_by", [(), ("name",)])
+def test_text_that_comes_in_views_is_text_in_the_file(tmp_path: Path, partition_by: tuple[str, ...]) -> None:
+    """Views, also inside a list, and plain text from batch to batch: the files have the plain types and every row."""
+    target = SinkBench("files", str(tmp_path / "t"), list, {"row-group.bytes": "1"}, partition_by)
+    sink = target.open()
+    for seq in range(4):
+        batch = delivery(seq, 5 * seq, 5 * seq + 5).batches[0]
+        if seq % 2 == 0:
+            batch = batch.set_column(2, "name", batch.column("name").cast(pa.string_view()))
+            batch = batch.set_column(3, "tags", batch.column("tags").cast(pa.list_(pa.string_view())))
+        sink.write(Delivery(seq, (batch,), (Span(partition(), 5 * seq, 5 * seq + 5),), 5, 1))
+    finish(sink)
+    found = [pq.ParquetFile(path) for path in tmp_path.rglob("*.parquet")]
+
+    assert all(file.schema_arrow.equals(SCHEMA) for file in found)
+    assert sorted((row for file in found for row in file.read().to_pylist()), key=lambda row: row["offset"]) == delivery(1, 0, 20).batches[0].to_pylist()

@@ -377,3 +377,14 @@ def test_interrupt_after_the_entry_loses_nothing(tmp_path: Path) -> None:
 
     assert covered == SpanSet([Span(partition(), 0, 5)])
     assert target.seen() == rows(0, 5)
+
+
+def test_opening_refuses_partitions_that_readers_skip(tmp_path: Path) -> None:
+    """A schema that was not known before is looked at when the sink opens; nothing is made in the target."""
+    target = bench(tmp_path, "_day")
+    schema = pa.schema([pa.field("_day", pa.string())])
+    sink = target.plugin.make(replace(target.target(), schema=None), replace(target.context(), schema=schema))
+
+    with pytest.raises(SinkFailed, match="PARTITIONED BY column '_day': readers take folders"):
+        sink.open()
+    assert not (tmp_path / "t").exists()
