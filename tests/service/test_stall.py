@@ -69,7 +69,7 @@ def test_a_stalled_sink_is_bounded_and_resumes(kafka: str, tmp_path: Path, reque
     soak = request.config.getoption("--soak")
     ground = Field(kafka, tmp_path, seed=17)
     flag = tmp_path / "stall"
-    records = 600_000 if soak else 150_000
+    records = 600_000 if soak else 400_000
     fill(ground, records)
     (tmp_path / "stall.sql").write_text(PIPELINE.format(bootstrap=kafka, topic=ground.topic, out=ground.out))
     env = {**os.environ, "TWG_DECODE_KERNELS": "auto", "STALL_FILE": str(flag), "STALL_IN": "copy_kept"}

@@ -27,10 +27,7 @@ INT_HIGH = U(0xFFFFFFFF)
 def glide(
     src: Bytes, p: Int, end: Int, b: Int, k: Int, prog: Longs, stack: Longs, h8: Bytes, h32: Words, h64: Longs,
 ) -> tuple[Int, Int, Int]:  # fmt: skip
-    """Runs ops from word ``b`` on as long as they are common; ``(position, word, slot)`` of the first that is not.
-
-    An op may read into what follows the payload. Then it is the one that is not common, and the full machine finds out what is wrong.
-    """
+    """Runs ops from word ``b`` on as long as they are common; ``(position, word, slot)`` of the first that is not, or that read beyond the payload."""
     limit = np.int64(src.shape[0]) - AHEAD
     stop = min(end, limit)
     last_p, last_b, last_k = p, b, k
@@ -88,24 +85,19 @@ def glide(
                 break
             h8[U(prog[U(b + P_DATA)] + k)] = src[U(p)]
             p += 1
-        elif op == op_.LIST:
-            q, to, k = list_ahead(src, p, end, k, prog, b, stack, h32)
+        elif op == op_.LIST or op == op_.LIST_END or op == op_.MAP_END:
+            if op == op_.LIST:
+                q, to, k = list_ahead(src, p, end, k, prog, b, stack, h32)
+            else:
+                q, to, k = item_ahead(src, p, end, k, prog, b, stack, h32)
             if q < 0:
                 break
-            p = q
-            b = to
-        elif op == op_.LIST_END or op == op_.MAP_END:
-            q, to, k = item_ahead(src, p, end, k, prog, b, stack, h32)
-            if q < 0:
-                break
-            p = q
-            b = to
+            p, b = q, to
         elif op >= op_.DROPPED:
             q, to = passed(op - op_.DROPPED, src, p, end, limit, prog, b)
             if q < 0:
                 break
-            p = q
-            b = to
+            p, b = q, to
         else:
             break
         b += WORDS

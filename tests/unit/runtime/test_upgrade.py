@@ -330,6 +330,7 @@ def test_kernels_that_cannot_be_kept_leave_no_mark(tmp_path: Path, monkeypatch: 
 def test_a_large_batch_waits_for_decoders_that_only_have_to_be_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
     """With everything in the cache the first large batch begins the loading and waits for its end; where a compiler is needed, it waits for nothing."""
     monkeypatch.setattr(upgrade, "_QUIET_SECONDS", 60.0)
+    monkeypatch.setattr(upgrade, "_LOAD_SECONDS", 110.0)  # where the cache is empty this compiles
     monkeypatch.setattr(Upgrade, "_warmed", lambda *_: True)
     for is_warm, used in ((True, 1), (False, 0)):
         monkeypatch.setattr(upgrade, "warm", lambda _path, known=is_warm: known)
