@@ -36,7 +36,7 @@ class Blocks:
         """uint8[nbytes] with any content."""
         with self._lock:
             self._gather()
-            owner = self._fitting(nbytes)
+            owner = self._fitting(nbytes) if nbytes >= _SMALLEST else None
         if nbytes < _SMALLEST:
             return np.empty(nbytes, np.uint8)
         if owner is None:
@@ -55,7 +55,7 @@ class Blocks:
     def _fitting(self, nbytes: int) -> Bytes | None:
         """The smallest idle block that is large enough, but not one twice as large as need be. Called with the lock held."""
         fitting = [(owner.nbytes, i) for i, owner in enumerate(self._idle) if nbytes <= owner.nbytes <= 2 * nbytes + _STEP]
-        return self._idle.pop(min(fitting)[1]) if fitting and nbytes >= _SMALLEST else None
+        return self._idle.pop(min(fitting)[1]) if fitting else None
 
     def _gather(self) -> None:
         """Keep what came back for the next who needs it; the oldest go where that is too much. Called with the lock held."""

@@ -28,4 +28,3 @@ def settle() -> None:
     if mallopt is not None and _THRESHOLD not in os.environ:
         mallopt(_M_MMAP_THRESHOLD, _LARGE)
     gc.set_threshold(*_CYCLES)
-

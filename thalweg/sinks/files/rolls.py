@@ -93,6 +93,8 @@ class Roll:
     def _fitted(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """The batch under the schema of the files; they may differ in nullability, metadata, and text that comes as a dictionary or a view."""
         theirs, ours = batch.schema, self._schema
+        if self._written is not None and theirs.equals(self._written, check_metadata=True):
+            return batch
         if theirs.names != ours.names:
             raise SinkFailed(f"a batch has the columns {', '.join(theirs.names)}; the files have {', '.join(ours.names)}")
         for have, want in zip(theirs, ours, strict=True):
