@@ -45,7 +45,7 @@ class MemoryHarness(SourceHarness):
             topic.append(r.partition, r.value, key=r.key, headers=r.headers, timestamp_ms=r.timestamp_ms)
 
 
-READERS = ("columnar", "consume")
+READERS = ("fetch", "columnar", "consume")
 """Both ways of the Kafka source to take records; what they give must be the same."""
 
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-@pytest.fixture(params=["columnar", "consume"])
+@pytest.fixture(params=["fetch", "columnar", "consume"])
 def readers(kafka: str, request: pytest.FixtureRequest) -> Iterator[Readers]:
     """Makes sources over the shared broker; every test runs over both ways to take records."""
     made = Readers(kafka, request.param)

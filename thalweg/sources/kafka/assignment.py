@@ -64,6 +64,7 @@ class Assignment:
         starts = self._begin(keys, listener)
         self._tap.hold(keys)
         self._consumer.assign([TopicPartition(*key, offset) for key, offset in starts.items()])
+        self._tap.held(starts)
         listener.started({self.partition(key): offset for key, offset in starts.items()})
 
     def callbacks(self, listener: Listener) -> dict[str, Callable[[Consumer, list[TopicPartition]], None]]:
@@ -127,6 +128,7 @@ class Assignment:
             self._consumer.incremental_assign(targets)
         else:
             self._consumer.assign(targets)
+        self._tap.held(starts)
         if keys:
             listener.started({self.partition(key): offset for key, offset in starts.items()})
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -10,10 +9,10 @@ import pyarrow as pa
 from confluent_kafka import KafkaError
 
 from thalweg.arrow.batch import BadRows
-from thalweg.arrow.metadata import HEADERS
 from thalweg.native.rdkafka import Client, Queues
+from thalweg.sources.kafka.columns import binary, headers, sized
 from thalweg.sources.kafka.messages import EOF
-from thalweg.sources.kafka.reader import BAD_HEADER, Fault, Fields, Taken, make_block
+from thalweg.sources.kafka.reader import Fault, Fields, Taken, make_block
 from thalweg.sources.kafka.rooms import Rooms
 
 if TYPE_CHECKING:
@@ -178,8 +177,8 @@ class Copying:
         self._loops.copy(survey.pointers, start, stop, survey.sizes, survey.key_sizes, to, ends, key_ends, nulls)
         places, at = self._places(survey.topics[part], survey.partitions[part])
         return Fields(
-            places, at, survey.offsets[part], _binary(ends, values, survey.sizes[part] if nulls[0] else None),
-            _binary(key_ends, keys, survey.key_sizes[part] if nulls[1] else None), survey.epochs[part], survey.kinds[part], survey.stamps[part],
+            places, at, survey.offsets[part], binary(ends, values, survey.sizes[part] if nulls[0] else None),
+            binary(key_ends, keys, survey.key_sizes[part] if nulls[1] else None), survey.epochs[part], survey.kinds[part], survey.stamps[part],
             self._headers(survey, start, stop, bad) if survey.totals[1] else None, nbytes + key_bytes, bad,
         )  # fmt: skip
 
@@ -200,35 +199,4 @@ class Copying:
         to = np.array([name.ctypes.data, value.ctypes.data], np.uint64)
         self._loops.copy_headers(survey.headers, start, stop, self._calls, self._scratch, counts, sizes, value_sizes, to)
         total = int(counts.sum())
-        names, values = _sized(sizes[:total], name), _sized(value_sizes[:total], value)
-        starts = np.concatenate([np.zeros(1, np.int32), np.cumsum(counts).astype(np.int32)])
-        try:
-            keys = names.cast(pa.string())
-        except pa.ArrowInvalid:
-            return _with_bad(starts, names, values, bad)
-        return pa.ListArray.from_arrays(pa.array(starts), pa.StructArray.from_arrays([keys, values], fields=list(HEADERS.value_type)))
-
-
-def _with_bad(starts: npt.NDArray[np.int32], names: pa.Array, values: pa.Array, bad: BadRows) -> pa.Array:
-    """Headers where at least one key is not UTF-8."""
-    rows: list[list[dict[str, Any]] | None] = []
-    for start, stop in pairwise(starts):
-        try:
-            rows.append([{"key": names[i].as_py().decode(), "value": values[i].as_py()} for i in range(start, stop)])
-        except UnicodeDecodeError as e:
-            bad.add(len(rows), BAD_HEADER, f"a header key is not UTF-8: {e}")
-            rows.append(None)
-    return pa.array(rows, HEADERS)
-
-
-def _sized(sizes: npt.NDArray[np.int64], data: npt.NDArray[np.uint8]) -> pa.Array:
-    """Values of these sizes that lie end to end; a size of -1 is NULL."""
-    ends = np.zeros(len(sizes) + 1, np.int32)
-    np.cumsum(np.maximum(sizes, 0), out=ends[1:])
-    return _binary(ends, pa.py_buffer(data), sizes)
-
-
-def _binary(ends: npt.NDArray[np.int32], data: pa.Buffer, sizes: npt.NDArray[np.int64] | None) -> pa.Array:
-    """Values between these ends; NULL where there are ``sizes`` and they say -1."""
-    bits = None if sizes is None else pa.py_buffer(np.packbits(sizes >= 0, bitorder="little"))
-    return pa.Array.from_buffers(pa.binary(), len(ends) - 1, [bits, pa.py_buffer(ends), data])
+        return headers(counts, sized(sizes[:total], name), sized(value_sizes[:total], value), bad)

@@ -73,9 +73,11 @@ class Intake:
         self._buffer.drop({key})
         self._taken.pop(key, None)
         if key in self._paused and self._stalled_ns is None:
-            self._consumer.resume([TopicPartition(*key)])
+            self._tap.resume([key])
             self._paused.discard(key)
         self._misplaced.discard(key)
+        if self._tap.place(key, offset):
+            return
         try:
             self._consumer.seek(TopicPartition(*key, offset))
         except KafkaException:
@@ -104,7 +106,7 @@ class Intake:
         self._paused &= self._assignment.next.keys()
         resumed = [key for key in self._paused if not self._ended(key)]
         if resumed:
-            self._consumer.resume([TopicPartition(*key) for key in resumed])
+            self._tap.resume(resumed)
             self._paused.difference_update(resumed)
         self._misplaced &= self._assignment.next.keys()
         for key in list(self._misplaced):
@@ -134,9 +136,10 @@ class Intake:
         return taken.faults
 
     def _change(self) -> None:
-        """Go over to columns when they have become ready. A seek makes the client drop what is still on the old way."""
+        """Go over to another way when that is due. A seek makes the client drop what is still on the old way."""
         if self._tap.change():
             self._tap.hold(self._assignment.next)
+            self._tap.held(self._assignment.next)
             for key, offset in list(self._assignment.next.items()):
                 self.place(key, offset)
 
@@ -173,5 +176,5 @@ class Intake:
         """Stop fetching partitions."""
         found = list(keys)
         if found:
-            self._consumer.pause([TopicPartition(*key) for key in found])
+            self._tap.pause(found)
             self._paused.update(found)

@@ -73,8 +73,9 @@ class KafkaOptions:
         "connect.timeout", at_least(1_000_000, duration), default=30_000_000_000, doc="how long the start may wait for brokers and answers"
     )
     reader: str = option(
-        "reader", one_of("auto", "columnar", "consume"), default="auto",
-        doc="how records leave the Kafka client: as columns, or one by one; both give the same, and `auto` takes columns where it can",
+        "reader", one_of("auto", "fetch", "columnar", "consume"), default="auto",
+        doc="how records come: fetched from the brokers as whole batches, as columns from the Kafka client's queues, or from the client one by one; "
+        "all give the same, and `auto` takes the first that can be had",
     )
     embedded_partitions: int = option(
         "embedded.partitions", at_least(1, integer), default=4, doc="partitions of a topic on `kafka://embedded`"

@@ -84,6 +84,6 @@ PLUGIN = SourcePlugin(
     topics=topics,
     files=files,
     query_file=query_file,
-    warm_up="thalweg.native.messages:compile_all",
+    warm_up="thalweg.sources.kafka.loading:compile_all",
     fill=fill,
 )

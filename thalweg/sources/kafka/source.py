@@ -53,7 +53,6 @@ class KafkaSource(Source):
         self._listener: Listener | None = None
         self._opened = False
         self._identities: dict[str, TopicIdentity] = {}
-        self._reader = options.reader
         self._consumer: Consumer
         self._tap: Tap
         self._assignment: Assignment
@@ -124,8 +123,8 @@ class KafkaSource(Source):
         """Offsets between what was returned and the end, as the last fetch answers told it."""
         total = 0
         for key, offset in self._assignment.next.items():
-            _, high = self._consumer.get_watermark_offsets(TopicPartition(*key), cached=True)
-            if high < 0:
+            high = self._tap.end(key)
+            if high is None:
                 return None
             end = high if self._assignment.ends is None else min(high, self._assignment.ends[key])
             total += max(0, end - offset)
@@ -165,7 +164,7 @@ class KafkaSource(Source):
             context.clock, self._options.connect_timeout_ns, str(self._place), conf, lambda: not self._opened and context.stopping()
         )
         self._consumer = consumer = client.connect(conf, self._trouble.noticed, context.observer)
-        self._tap = Tap(consumer, conf["client.id"], self._reader, context.clock, self._fell_back, context.stopping)
+        self._tap = Tap(consumer, conf, self._options.reader, context.clock, self._said, context.stopping)
         self._positions = Positions(consumer, self._options, patience)
         self._topics = Topics(consumer, self._place, conf, patience, context, self._identities)
         self._assignment = Assignment(
@@ -190,11 +189,9 @@ class KafkaSource(Source):
             self._tap.close()
         self._consumer.close()
 
-    def _fell_back(self, reason: str) -> None:
-        """Say once that records do not come as columns."""
-        self._reader = "consume"
-        message = f"records are read one by one, which is slower: {reason}"
-        self._context.observer.on(Notice("warning", "kafka.reader", message))
+    def _said(self, level: str, message: str) -> None:
+        """How records come has changed."""
+        self._context.observer.on(Notice(level, "kafka.reader", message))
 
     def _ask_for(self, keys: list[Key]) -> None:
         """Take partitions, or join the group that deals them out."""

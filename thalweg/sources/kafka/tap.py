@@ -1,26 +1,28 @@
-"""How records leave the client: as columns where that works, else through ``consume``; both give the same."""
+"""How records leave Kafka: fetched by ourselves, as columns of the client, or through ``consume``; all give the same."""
 
 from __future__ import annotations
 
-import functools
-import sys
-import threading
-import time
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-from thalweg import registry
-from thalweg.native.compiling import Compiling
+from confluent_kafka import TopicPartition
+
 from thalweg.native.rdkafka import Unproved
 from thalweg.sources.kafka import messages
+from thalweg.sources.kafka.client import scrub
 from thalweg.sources.kafka.columnar import Drain
+from thalweg.sources.kafka.fetch.access import access
+from thalweg.sources.kafka.fetch.fetcher import Fetcher
+from thalweg.sources.kafka.loading import DRAINING, FETCHING, loading
+from thalweg.sources.kafka.reader import Taken
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable
+    from collections.abc import Callable, Collection, Iterable, Mapping
 
     from confluent_kafka import Consumer
 
     from thalweg.model.clock import Clock
-    from thalweg.sources.kafka.reader import Key, Taken
+    from thalweg.sources.kafka.loading import Loading
+    from thalweg.sources.kafka.reader import Key
     from thalweg.sources.kafka.rooms import Rooms
 
 _WORTH: Final = 10_000
@@ -29,180 +31,177 @@ _EVENTS: Final = 1_024
 """Messages that may come beside callbacks: errors that belong to no partition."""
 _LONGEST_S: Final = 0.02
 """Longest wait for records at a stretch; callbacks wait as long."""
-_LOOPS: Final = "thalweg.native.messages"
-_JIT: Final = "thalweg.kernels.jit:cache_folder"
-_CHECK_S: Final = 0.05
-_PATIENCE_S: Final = 5.0
-"""Longest time that a cache is waited for."""
+_FIRST_PAUSE_NS: Final = 2_000_000_000
+_LONGEST_PAUSE_NS: Final = 300_000_000_000
+"""How long the client goes on where fetching met trouble: twice as long each time, up to the second."""
+FETCH, COLUMNAR, CONSUME = "fetch", "columnar", "consume"
 
 
 class Tap:
     """One consumer's way out; used by the thread that owns the consumer."""
 
     def __init__(
-        self, consumer: Consumer, client_id: str, wanted: str, clock: Clock, say: Callable[[str], None], stopping: Callable[[], bool] = lambda: False
+        self, consumer: Consumer, conf: Mapping[str, str], wanted: str, clock: Clock, say: Callable[[str, str], None],
+        stopping: Callable[[], bool] = lambda: False,
     ) -> None:
-        """``wanted`` is the option ``reader``; ``say`` hears why it cannot be columns; ``stopping`` tells whether the run ends before its time."""
+        """``wanted`` is the option ``reader``; ``say`` hears a level and why it is another; ``stopping``: whether the run ends before its time."""
         self._consumer = consumer
-        self._client_id = client_id
+        self._conf = conf
         self._clock = clock
         self._say = say
         self._stopping = stopping
         self._rows = 0
-        self._open = wanted != "consume"
-        """Whether columns may still come."""
+        self._open = wanted != CONSUME
+        """Whether compiled loops may still be used."""
+        self._wanted = self._possible(wanted)
         self._drain: Drain | None = None
-        if wanted == "columnar":
-            loading().wait(stopping)
+        self._fetcher: Fetcher | None = None
+        self._pause_ns = _FIRST_PAUSE_NS
+        self._again_ns = clock.monotonic_ns()
+        """Not to be tried before."""
+        if wanted in {FETCH, COLUMNAR}:
+            self._loading().wait(stopping)
             self.change()
 
     @property
-    def columnar(self) -> bool:
-        """Whether records come as columns."""
-        return self._drain is not None
+    def way(self) -> str:
+        """How records come now."""
+        return FETCH if self._fetcher is not None else COLUMNAR if self._drain is not None else CONSUME
 
     def begin(self) -> Rooms | None:
         """A new epoch begins; where its payloads are going to lie, None where that is anywhere."""
-        return None if self._drain is None else self._drain.begin()
+        way = self._fetcher or self._drain
+        return None if way is None else way.begin()
 
     def take(self, count: int, seconds: float) -> Taken:
         """Up to ``count`` messages, callbacks included; 0 lets the client run its callbacks and takes as little as can be."""
-        if self._drain is None:
-            if self._open and loading().pauses(seconds):
+        way = self._fetcher or self._drain
+        if way is None:
+            if self._open and self._loading().pauses(seconds):
                 count, seconds = 1, 0.0
             taken = messages.sort(self._consumer.consume(max(count, 1), seconds), self._now_us())
             self._rows += sum(block.rows for block in taken.blocks)
             return taken
         taken = messages.sort(self._consumer.consume(_EVENTS, 0.0), self._now_us())
+        if self._fetcher is not None:
+            # What the client has fetched before it was told to pause comes to us as well.
+            taken = Taken(faults=taken.faults)
         if count == 0 or taken.faults or taken.blocks:
             return taken
-        return self._drain.take(count, min(seconds, _LONGEST_S))
+        return way.take(count, min(seconds, _LONGEST_S))
 
     def change(self) -> bool:
-        """Go over to columns if that can be done now; True: it was, and every held partition is to be held and placed anew."""
-        if not self._open or (self._rows < _WORTH and not loading().begun):
+        """Go over to another way if that is due; True: it was, and every held partition is to be held and placed anew."""
+        if self._fetcher is not None:
+            return self._fetcher.trouble is not None and self._back(self._fetcher)
+        if not self._open or self._drain is not None or (self._rows < _WORTH and not self._loading().begun):
             return False
-        if not loading().start(self._stopping):
+        if self._clock.monotonic_ns() < self._again_ns or not self._loading().start(self._stopping):
             return False
-        self._open = False
         try:
-            self._drain = Drain(self._consumer, self._client_id, loading().loops(), self._clock)
+            if self._wanted == FETCH:
+                self._fetcher = Fetcher(self._consumer, self._conf, self._loading().loops(), self._clock)
+            else:
+                self._drain = Drain(self._consumer, self._conf["client.id"], self._loading().loops(), self._clock)
         except Unproved as e:
-            self._say(str(e))
-        return self.columnar
+            self._refused(str(e))
+        return self.way != CONSUME
 
     def hold(self, keys: Iterable[Key]) -> None:
         """Partitions come; before they are assigned."""
         if self._drain is not None:
             self._drain.hold(keys)
 
+    def held(self, starts: Mapping[Key, int]) -> None:
+        """Partitions have been assigned."""
+        if self._fetcher is not None and starts:
+            self._consumer.pause([TopicPartition(*key) for key in starts])
+            for key, offset in starts.items():
+                self._fetcher.place(key, offset)
+
+    def place(self, key: Key, offset: int) -> bool:
+        """Take a partition's records from ``offset`` on; False where the client has to be told."""
+        if self._fetcher is None:
+            return False
+        self._fetcher.place(key, offset)
+        return True
+
+    def pause(self, keys: Iterable[Key]) -> None:
+        """Fetch nothing more of partitions."""
+        if self._fetcher is not None:
+            self._fetcher.pause(keys)
+        else:
+            self._consumer.pause([TopicPartition(*key) for key in keys])
+
+    def resume(self, keys: Iterable[Key]) -> None:
+        """Fetch partitions again."""
+        if self._fetcher is not None:
+            self._fetcher.resume(keys)
+        else:
+            self._consumer.resume([TopicPartition(*key) for key in keys])
+
     def release(self, keys: Collection[Key]) -> None:
         """Partitions go."""
+        if self._fetcher is not None:
+            self._fetcher.release(keys)
         if self._drain is not None:
             self._drain.release(keys)
 
+    def end(self, key: Key) -> int | None:
+        """Where a partition ends, as the last answer told it; None where nobody knows."""
+        if self._fetcher is not None:
+            return self._fetcher.high(key)
+        _, high = self._consumer.get_watermark_offsets(TopicPartition(*key), cached=True)
+        return None if high < 0 else int(high)
+
     def close(self) -> None:
-        """Let go of the client's queues; before the consumer is closed."""
+        """Let go of the client's queues, and of connections; before the consumer is closed."""
         self._open = False
         if self._drain is not None:
             self._drain.close()
+        if self._fetcher is not None:
+            self._fetcher.close()
+
+    def _possible(self, wanted: str) -> str:
+        """What can be had of what is wanted."""
+        if wanted in {COLUMNAR, CONSUME}:
+            return wanted
+        try:
+            access(self._conf)
+        except Unproved as e:
+            if wanted == FETCH:
+                self._say("warning", f"records are taken from the client's queues, which is slower: {e}")
+            return COLUMNAR
+        return FETCH
+
+    def _loading(self) -> Loading:
+        """The loops of the way that is wanted."""
+        return loading(FETCHING if self._wanted == FETCH else DRAINING)
+
+    def _back(self, fetcher: Fetcher) -> bool:
+        """The client takes over, for a while, or for good."""
+        trouble = scrub(fetcher.trouble or "", self._conf)
+        fetcher.close()
+        self._fetcher = None
+        if fetcher.held:
+            self._consumer.resume([TopicPartition(*key) for key in fetcher.held])
+        if fetcher.unproved is not None:
+            self._refused(trouble)
+        else:
+            self._again_ns = self._clock.monotonic_ns() + self._pause_ns
+            self._say("info", f"records are read one by one for {self._pause_ns // 1_000_000_000} s: {trouble}")
+            self._pause_ns = min(2 * self._pause_ns, _LONGEST_PAUSE_NS)
+        return True
+
+    def _refused(self, reason: str) -> None:
+        """The next best way from now on."""
+        if self._wanted == FETCH:
+            self._wanted = COLUMNAR
+            self._say("info", f"records are taken from the client's queues: {reason}")
+        else:
+            self._open = False
+            self._say("warning", f"records are read one by one, which is slower: {reason}")
 
     def _now_us(self) -> int:
         """Time of a poll."""
         return self._clock.now_ns() // 1_000
-
-
-class Loading:
-    """Makes the compiled loops ready beside the run: a child process fills the cache where it is empty."""
-
-    def __init__(self) -> None:
-        """Not begun."""
-        self._lock = threading.Lock()
-        self._thread: threading.Thread | None = None
-        self._settled, self._done = threading.Event(), threading.Event()
-        self._deadline = 0.0
-        self._stopping: Callable[[], bool] = lambda: False
-        self._loops: Any = None
-        self._failure: str | None = None
-
-    @property
-    def begun(self) -> bool:
-        """Whether somebody has asked for the loops already."""
-        return self._thread is not None
-
-    def start(self, stopping: Callable[[], bool] = lambda: False) -> bool:
-        """Begin if nobody has; whether it is over. ``stopping``: whether the run that asks ends before its time."""
-        with self._lock:
-            self._stopping = stopping
-            if self._thread is None:
-                # Not a daemon: the compiler must not run while the interpreter is taken down.
-                self._deadline = time.monotonic() + _PATIENCE_S
-                self._thread = threading.Thread(target=self._load, name="thalweg-loops")
-                self._thread.start()
-        return self._done.is_set()
-
-    def pauses(self, seconds: float) -> bool:
-        """While loops come from the cache, wait a moment and say so: taking messages one by one would only hold up the loading."""
-        if not self.begun or self._settled.is_set() or time.monotonic() > self._deadline:
-            return False
-        self._settled.wait(min(seconds, _LONGEST_S))
-        return True
-
-    def wait(self, stopping: Callable[[], bool] = lambda: False) -> None:
-        """Begin, and wait until it is over."""
-        self.start(stopping)
-        self._done.wait()
-
-    def loops(self) -> Any:  # noqa: ANN401 - a module
-        """The module of compiled loops; raises Unproved where it cannot be had."""
-        if self._failure is not None:
-            raise Unproved(self._failure)
-        return self._loops
-
-    def _failing(self) -> bool:
-        """Whether the run that has asked last ends before its time."""
-        return self._stopping()
-
-    def _load(self) -> None:
-        """Import, fill the cache, compile or load."""
-        try:
-            compile_all, cached = registry.attribute(f"{_LOOPS}:compile_all"), registry.attribute(f"{_LOOPS}:cached")
-            if not cached():
-                self._settled.set()
-                if not _compiled_elsewhere(self._failing):
-                    return
-            compile_all()
-            self._loops = sys.modules[_LOOPS]
-        except Exception as e:  # noqa: BLE001 - whatever the compiler trips over, the other reader goes on
-            self._failure = f"the copy loops cannot be compiled: {type(e).__name__}: {e}"
-        finally:
-            self._settled.set()
-            self._done.set()
-
-
-@functools.cache
-def loading() -> Loading:
-    """The loops of this process: compiled once for all sources."""
-    return Loading()
-
-
-def _compiled_elsewhere(stopping: Callable[[], bool]) -> bool:
-    """Let a child process fill the cache; False when this process ends before it is full. A child that fails leaves the work to us.
-
-    Where the run has ended by itself, the child goes on for the next one; else it is ended.
-    """
-    # Our own interpreter and our own module: nothing in the command comes from outside.
-    command, folder = [*registry.interpreter(), "-c", f"from {_LOOPS} import compile_all; compile_all()"], registry.attribute(_JIT)()
-    pause, child = threading.Event(), None
-    while child is None or child.ended() is None:
-        if not threading.main_thread().is_alive():
-            if child is not None and stopping():
-                child.stop()
-            return False
-        try:
-            child = child or Compiling.begin(command, folder)
-        except OSError:
-            return True
-        pause.wait(_CHECK_S)
-    child.stop()
-    return True

@@ -1,0 +1,222 @@
+"""The loops over Kafka record batches as a broker sends them, compiled; importing this module imports Numba.
+
+Record batches of format 2: https://kafka.apache.org/documentation/#recordbatch. A table has one row of :data:`WIDTH` numbers for each
+batch. ``data`` is uint8[n]; every read stays inside the bounds that a table gives, or inside of ``data``. Nothing here allocates, takes the GIL or raises.
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from thalweg.kernels.jit import inline
+from thalweg.kernels.memory import long_varint, rd, unzigzag, word_varint
+from thalweg.native.machine import Addresses, Int, Loops, U, copy_bytes
+
+Octets: TypeAlias = npt.NDArray[np.uint8]
+Longs: TypeAlias = npt.NDArray[np.int64]
+Words: TypeAlias = npt.NDArray[np.int32]
+Bytes: TypeAlias = npt.NDArray[np.int8]
+Table: TypeAlias = npt.NDArray[np.int64]
+"""int64[batches, WIDTH]."""
+
+START, STOP, BASE, NEXT, EPOCH, FLAGS, STAMP, LATEST, PRODUCER, COUNT, WANT, PLACE = range(12)
+"""Where records are in ``data``; first offset and the one behind the last; leader epoch; attributes; first and largest timestamp; producer id;
+how many records; the first offset that is wanted; which partition."""
+WIDTH = 12
+HEAD = 61
+"""Bytes in front of the records of a batch."""
+WORD = 8
+SMALLEST = 7
+"""Bytes of a record with nothing in it."""
+_LENGTH_AT, _EPOCH_AT, _MAGIC_AT, _FLAGS_AT, _LAST_AT, _STAMP_AT, _LATEST_AT, _PRODUCER_AT, _COUNT_AT = 8, 12, 16, 21, 23, 27, 35, 43, 57
+_FORMAT = 2
+OTHER_FORMAT, BROKEN = -1, -2
+COMPRESSED, APPENDED = 7, 8
+"""Bits of the attributes: the codec, and that the broker has set the timestamp."""
+FRAME, AT, LEFT = range(3)
+"""A cursor: batch, position of its next record (0: its first), how many of its records are left."""
+_loop = Loops(__file__)
+
+
+@inline
+def _number(data: Octets, p: Int, size: Int) -> Int:
+    """A number of ``size`` bytes, big endian, signed."""
+    value = U(0)
+    for i in range(size):
+        value = value << U(8) | U(rd(data, p + i))
+    spare = U(64 - 8 * size)
+    return np.int64(value << spare) >> np.int64(spare)
+
+
+@_loop
+def frames(data: Octets, start: Int, stop: Int, table: Table) -> Int:
+    """Read the heads of the whole batches between ``start`` and ``stop`` into ``table``; how many there are, BROKEN or OTHER_FORMAT.
+
+    A batch that does not end before ``stop`` is left out: the broker cuts an answer off anywhere. ``table`` has room for a batch each HEAD bytes.
+    """
+    found, p = 0, np.int64(start)
+    while p + HEAD <= stop:
+        size = _number(data, p + _LENGTH_AT, 4)
+        if rd(data, p + _MAGIC_AT) != _FORMAT:
+            return OTHER_FORMAT
+        if size < HEAD - _EPOCH_AT:
+            return BROKEN
+        end = p + _EPOCH_AT + size
+        if end > stop:
+            break
+        row = table[found]
+        row[START], row[STOP] = p + HEAD, end
+        row[BASE], row[EPOCH], row[FLAGS] = _number(data, p, 8), _number(data, p + _EPOCH_AT, 4), _number(data, p + _FLAGS_AT, 2)
+        row[NEXT] = row[BASE] + _number(data, p + _LAST_AT, 4) + 1
+        row[STAMP], row[LATEST] = _number(data, p + _STAMP_AT, 8), _number(data, p + _LATEST_AT, 8)
+        row[PRODUCER], row[COUNT] = _number(data, p + _PRODUCER_AT, 8), _number(data, p + _COUNT_AT, 4)
+        if row[COUNT] < 0 or row[NEXT] <= row[BASE]:
+            return BROKEN
+        found, p = found + 1, end
+    return found
+
+
+@inline
+def _varint(data: Octets, p: Int, end: Int) -> tuple[Int, Int]:
+    """A zigzag number and the position behind it, which is -1 where there is none in front of ``end``; ``p`` may be negative."""
+    if p < 0 or p >= end:
+        return np.int64(0), np.int64(-1)
+    value, behind = np.int64(0), np.int64(-1)
+    if p + WORD <= len(data):
+        value, behind = word_varint(data, p)
+    if behind < 0 or behind > end:
+        value, behind = long_varint(data, p, end)
+    return unzigzag(value), behind
+
+
+@inline
+def _sized(data: Octets, p: Int, end: Int) -> tuple[Int, Int, Int]:
+    """Size, -1 for NULL, position, and what is behind, -1 where it is not in front of ``end``."""
+    size, p = _varint(data, p, end)
+    if p < 0 or size < -1 or size > end - p:
+        return np.int64(-1), np.int64(0), np.int64(-1)
+    return size, p, p + max(size, np.int64(0))
+
+
+@inline
+def _headers(data: Octets, p: Int, end: Int, count: Int, totals: Longs) -> Int:
+    """Step over headers and add them to ``totals``; what is behind, -1 where they are broken."""
+    for _ in range(count):
+        name, _, p = _sized(data, p, end)
+        if p < 0 or name < 0:
+            return np.int64(-1)
+        value, _, p = _sized(data, p, end)
+        if p < 0:
+            return np.int64(-1)
+        totals[2] += 1
+        totals[3] += name
+        totals[4] += max(value, np.int64(0))
+    return p
+
+
+@_loop
+def survey(
+    data: Octets, table: Table, count: Int, cursor: Longs, most: Int, places: Words, offsets: Longs, stamps: Longs, kinds: Bytes, epochs: Words,
+    starts: Longs, sizes: Longs, key_starts: Longs, key_sizes: Longs, header_starts: Longs, header_counts: Longs, totals: Longs,
+) -> Int:  # fmt: skip
+    """Read up to ``most`` records of the first ``count`` batches, from the cursor on, which is moved; how many, or BROKEN.
+
+    A size of -1 is NULL. ``totals``: payload and key bytes, headers, bytes of their names and of their values.
+    """
+    totals[:] = 0
+    found, i, p, left = 0, cursor[FRAME], cursor[AT], cursor[LEFT]
+    while i < count and found < most:
+        row = table[i]
+        if p == 0:
+            p, left = row[START], row[COUNT]
+        stop, kind = row[STOP], np.int8(2 if row[FLAGS] & APPENDED else 1)
+        while left > 0 and found < most:
+            length, p = _varint(data, p, stop)
+            end = p + length
+            if p < 0 or length < SMALLEST - 1 or end > stop:
+                return BROKEN
+            later, p = _varint(data, p + 1, end)
+            further, p = _varint(data, p, end)
+            key_sizes[found], key_starts[found], p = _sized(data, p, end)
+            sizes[found], starts[found], p = _sized(data, p, end)
+            headers, p = _varint(data, p, end)
+            if p < 0 or headers < 0 or headers > end - p:
+                return BROKEN
+            left -= 1
+            offsets[found] = row[BASE] + further
+            if offsets[found] < row[WANT]:
+                p = end
+                continue
+            header_starts[found], header_counts[found] = p, headers
+            if headers and _headers(data, p, end, headers, totals) < 0:
+                return BROKEN
+            places[found], epochs[found], kinds[found] = row[PLACE], row[EPOCH], kind
+            stamps[found] = row[LATEST] if row[FLAGS] & APPENDED else row[STAMP] + later
+            totals[0] += max(sizes[found], np.int64(0))
+            totals[1] += max(key_sizes[found], np.int64(0))
+            found, p = found + 1, end
+        if left == 0:
+            i, p = i + 1, np.int64(0)
+    cursor[FRAME], cursor[AT], cursor[LEFT] = i, p, left
+    return found
+
+
+@_loop
+def copy(starts: Longs, sizes: Longs, count: Int, places: Addresses, ends: Words, nulls: Longs) -> None:
+    """Copy values from the first address of ``places``, where they have these starts and sizes, end to end to the second.
+
+    ``ends`` become Arrow's offsets; ``nulls`` how many are NULL.
+    """
+    source, to = places[0], places[1]
+    end = np.int32(0)
+    ends[0] = end
+    nulls[0] = 0
+    for i in range(count):
+        size = sizes[i]
+        if size > 0:
+            copy_bytes(to, source + U(starts[i]), U(size))
+            to += U(size)
+            end += np.int32(size)
+        elif size < 0:
+            nulls[0] += 1
+        ends[i + 1] = end
+
+
+@_loop
+def copy_headers(data: Octets, starts: Longs, counts: Longs, count: Int, sizes: Longs, value_sizes: Longs, places: Addresses) -> None:
+    """Copy headers that :func:`survey` has seen, names to the second and values to the third address of ``places``; the first is that of ``data``."""
+    source, to_name, to_value = places[0], places[1], places[2]
+    end, at = np.int64(len(data)), 0
+    for i in range(count):
+        p = starts[i]
+        for _ in range(counts[i]):
+            sizes[at], start, p = _sized(data, p, end)
+            copy_bytes(to_name, source + U(start), U(sizes[at]))
+            to_name += U(sizes[at])
+            value_sizes[at], start, p = _sized(data, p, end)
+            if value_sizes[at] > 0:
+                copy_bytes(to_value, source + U(start), U(value_sizes[at]))
+                to_value += U(value_sizes[at])
+            at += 1
+
+
+def compile_all() -> None:
+    """Compile every loop, or load it from the cache, by a call that does nothing."""
+    a, longs, words, octets = np.zeros(3, np.uint64), np.zeros(6, np.int64), np.zeros(6, np.int32), np.zeros(6, np.int8)
+    data, table = np.zeros(16, np.uint8), np.zeros((0, WIDTH), np.int64)
+    frames(data, 0, 0, table)
+    survey(data, table, 0, longs, 0, words, longs, longs, octets, words, longs, longs, longs, longs, longs, longs, longs)
+    copy(longs, longs, 0, a, words, longs)
+    copy_headers(data, longs, longs, 0, longs, longs, a)
+
+
+def cached() -> bool:
+    """Whether every loop is in the cache already."""
+    return _loop.cached()
+
+
+if __name__ == "__main__":
+    compile_all()

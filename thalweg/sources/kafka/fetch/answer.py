@@ -1,0 +1,177 @@
+"""The record batches of one answer: which of them count, and their records as columns, some at a time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import pyarrow as pa
+
+from thalweg.arrow.batch import BadRows
+from thalweg.sources.kafka.columns import binary, headers, sized
+from thalweg.sources.kafka.fetch.inflate import inflate
+from thalweg.sources.kafka.fetch.messages import Garbled
+from thalweg.sources.kafka.reader import Fields
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    import numpy.typing as npt
+
+    from thalweg.sources.kafka.fetch.messages import Part
+    from thalweg.sources.kafka.reader import Key
+    from thalweg.sources.kafka.rooms import Rooms
+
+_MOST: Final = 1 << 30
+"""Bytes of all batches of an answer once they are not compressed: Arrow's offsets have 31 bits."""
+_COMPRESSED, _TRANSACTIONAL, _CONTROL = 0x07, 0x10, 0x20
+_ABORT: Final = 0
+
+
+class Batches:
+    """Record batches that wait to be taken. Their memory is that of the answer, so no other may come before they are done with."""
+
+    def __init__(self, loops: Any, data: npt.NDArray[np.uint8], parts: Sequence[tuple[Part, int]]) -> None:  # noqa: ANN401 - a module
+        """``parts`` come with the offset that was asked for. Raises Garbled."""
+        self._loops = loops
+        self._keys = tuple(part.key for part, _ in parts)
+        self._data = data
+        tables = [self._read(part, wanted, place) for place, (part, wanted) in enumerate(parts)]
+        self.next = {part.key: int(table[-1, loops.NEXT]) for (part, _), table in zip(parts, tables, strict=True) if len(table)}
+        """Offset behind the last batch, of partitions that have one."""
+        shown = [table[_visible(loops, data, table, part.aborted)] for (part, _), table in zip(parts, tables, strict=True)]
+        self._table = np.concatenate(shown) if shown else np.zeros((0, loops.WIDTH), np.int64)
+        if (self._table[:, loops.FLAGS] & _COMPRESSED).any():
+            self._inflate()
+        self._check_counts()
+        self._cursor = np.zeros(3, np.int64)
+
+    def __bool__(self) -> bool:
+        """Whether a batch is left."""
+        return int(self._cursor[self._loops.FRAME]) < len(self._table)
+
+    def drop(self, gone: Collection[Key]) -> None:
+        """Forget everything of these partitions that was not taken."""
+        loops, cursor = self._loops, self._cursor
+        rest = self._table[int(cursor[loops.FRAME]) :]
+        kept = ~np.isin(rest[:, loops.PLACE], [place for place, key in enumerate(self._keys) if key in gone])
+        begun = len(kept) > 0 and bool(kept[0])
+        self._table = rest[kept]
+        cursor[:] = (0, cursor[loops.AT], cursor[loops.LEFT]) if begun else (0, 0, 0)
+
+    def take(self, most: int, rooms: Rooms) -> Fields | None:
+        """The next records, up to ``most``; None where none is left. Raises Garbled, after which the rest is of no use."""
+        left = self._table[int(self._cursor[self._loops.FRAME]) :, self._loops.COUNT]
+        count = max(1, min(most, int(left.sum())))
+        found = Found(count)
+        rows = self._loops.survey(
+            self._data, self._table, len(self._table), self._cursor, count, found.places, found.offsets, found.stamps, found.kinds, found.epochs,
+            found.starts, found.sizes, found.key_starts, found.key_sizes, found.header_starts, found.header_counts, found.totals,
+        )  # fmt: skip
+        if rows < 0:
+            raise Garbled("a record cannot be read")
+        return self._fields(found, rows, rooms) if rows else None
+
+    def _read(self, part: Part, wanted: int, place: int) -> npt.NDArray[np.int64]:
+        """The heads of a partition's batches."""
+        loops = self._loops
+        table = np.empty(((part.stop - part.start) // loops.HEAD, loops.WIDTH), np.int64)
+        count = loops.frames(self._data, part.start, part.stop, table)
+        if count < 0:
+            reason = "a record batch of an older format" if count == loops.OTHER_FORMAT else "a record batch whose head cannot be right"
+            raise Garbled(f"{part.key[0]}[{part.key[1]}]: {reason}")
+        if count == 0 and part.stop > part.start:
+            raise Garbled(f"{part.key[0]}[{part.key[1]}]: an answer without one whole record batch")
+        table = table[:count].copy()
+        table[:, loops.WANT], table[:, loops.PLACE] = wanted, place
+        return table
+
+    def _inflate(self) -> None:
+        """Put all batches into one memory, none of them compressed."""
+        loops, at, source = self._loops, 0, memoryview(self._data.data)
+        pieces: list[pa.Buffer | bytes | memoryview] = []
+        for row in self._table:
+            data = source[row[loops.START] : row[loops.STOP]]
+            codec = int(row[loops.FLAGS]) & _COMPRESSED
+            found = inflate(codec, data, _MOST - at) if codec else [data]
+            row[loops.START] = at
+            at += sum(len(piece) for piece in found)
+            row[loops.STOP] = at
+            pieces += found
+        self._data = np.empty(at, np.uint8)
+        end = 0
+        for piece in pieces:
+            self._data[end : end + len(piece)] = np.frombuffer(piece, np.uint8)
+            end += len(piece)
+
+    def _check_counts(self) -> None:
+        """No batch may claim more records than fit into it: memory is made for as many."""
+        loops, table = self._loops, self._table
+        if (table[:, loops.COUNT] * loops.SMALLEST > table[:, loops.STOP] - table[:, loops.START]).any():
+            raise Garbled("a record batch claims more records than it has room for")
+
+    def _fields(self, found: Found, rows: int, rooms: Rooms) -> Fields:
+        """The second pass: copy what was found."""
+        nbytes, key_bytes, bad = int(found.totals[0]), int(found.totals[1]), BadRows()
+        keys = np.empty(key_bytes, np.uint8)
+        used, at = np.unique(found.places[:rows], return_inverse=True)
+        return Fields(
+            tuple(self._keys[place] for place in used), at.astype(np.int32), found.offsets[:rows],
+            self._copied(found.starts, found.sizes, rows, rooms.cut(nbytes)), self._copied(found.key_starts, found.key_sizes, rows, pa.py_buffer(keys)),
+            found.epochs[:rows], found.kinds[:rows], found.stamps[:rows], self._headers(found, rows, bad) if found.totals[2] else None,
+            nbytes + key_bytes, bad,
+        )  # fmt: skip
+
+    def _copied(self, starts: npt.NDArray[np.int64], sizes: npt.NDArray[np.int64], rows: int, to: pa.Buffer) -> pa.Array:
+        """Values that have these places in the answer."""
+        ends, nulls = np.empty(rows + 1, np.int32), np.zeros(1, np.int64)
+        self._loops.copy(starts, sizes, rows, np.array([self._data.ctypes.data, to.address], np.uint64), ends, nulls)
+        return binary(ends, to, sizes[:rows] if nulls[0] else None)
+
+    def _headers(self, found: Found, rows: int, bad: BadRows) -> pa.Array:
+        """The header column."""
+        _, _, count, name_bytes, value_bytes = (int(n) for n in found.totals)
+        sizes, value_sizes = np.empty(count, np.int64), np.empty(count, np.int64)
+        name, value = np.empty(name_bytes, np.uint8), np.empty(value_bytes, np.uint8)
+        places = np.array([self._data.ctypes.data, name.ctypes.data, value.ctypes.data], np.uint64)
+        self._loops.copy_headers(self._data, found.header_starts, found.header_counts, rows, sizes, value_sizes, places)
+        return headers(found.header_counts[:rows], sized(sizes, name), sized(value_sizes, value), bad)
+
+
+class Found:
+    """What the first pass over records finds: everything of one size, and how much there is to copy."""
+
+    def __init__(self, count: int) -> None:
+        """Room for ``count`` records."""
+        self.places, self.epochs = (np.empty(count, np.int32) for _ in range(2))
+        self.kinds = np.empty(count, np.int8)
+        self.offsets, self.stamps, self.starts, self.sizes, self.key_starts, self.key_sizes = (np.empty(count, np.int64) for _ in range(6))
+        self.header_starts, self.header_counts = np.empty(count, np.int64), np.empty(count, np.int64)
+        self.totals = np.zeros(5, np.int64)
+
+
+def _visible(loops: Any, data: npt.NDArray[np.uint8], table: npt.NDArray[np.int64], aborted: Sequence[tuple[int, int]]) -> npt.NDArray[np.bool_]:  # noqa: ANN401 - a module
+    """Which batches hold records that count: none of the broker's own, none of a transaction that was aborted."""
+    control: npt.NDArray[np.bool_] = (table[:, loops.FLAGS] & _CONTROL) != 0
+    if not aborted:
+        return np.logical_not(control)
+    shown, waiting, aborting = np.logical_not(control), sorted(aborted, key=lambda found: -found[1]), set()
+    for i in np.flatnonzero(table[:, loops.FLAGS] & _TRANSACTIONAL):
+        producer = int(table[i, loops.PRODUCER])
+        while waiting and waiting[-1][1] < table[i, loops.NEXT]:
+            aborting.add(waiting.pop()[0])
+        if not control[i]:
+            shown[i] = producer not in aborting
+        elif _ends_aborted(data, int(table[i, loops.START]), int(table[i, loops.STOP])):
+            aborting.discard(producer)
+    return shown
+
+
+def _ends_aborted(data: npt.NDArray[np.uint8], start: int, stop: int) -> bool:
+    """Whether the record of a control batch says that its transaction was aborted: its key has a version and a kind, two bytes each."""
+    at = start
+    while at < stop and data[at] > 127:  # noqa: PLR2004 - the size of the record, a varint
+        at += 1
+    # attributes, time and offset: a control batch has one record, so all are 0; then the size of the key
+    kind = at + 1 + 3 + 1 + 2
+    return kind + 2 <= stop and int(data[kind]) << 8 | int(data[kind + 1]) == _ABORT
