@@ -114,9 +114,11 @@ class Batches:
         """The second pass: copy what was found."""
         nbytes, key_bytes, bad = int(found.totals[0]), int(found.totals[1]), BadRows()
         keys = np.empty(key_bytes, np.uint8)
-        used, at = np.unique(found.places[:rows], return_inverse=True)
+        places = found.places[:rows]
+        runs = places[np.append(0, np.flatnonzero(places[1:] != places[:-1]) + 1)]
+        used = np.unique(runs)
         return Fields(
-            tuple(self._keys[place] for place in used), at.astype(np.int32), found.offsets[:rows],
+            tuple(self._keys[place] for place in used), np.searchsorted(used, places).astype(np.int32), found.offsets[:rows],
             self._copied(found.starts, found.sizes, rows, rooms.cut(nbytes)), self._copied(found.key_starts, found.key_sizes, rows, pa.py_buffer(keys)),
             found.epochs[:rows], found.kinds[:rows], found.stamps[:rows], self._headers(found, rows, bad) if found.totals[2] else None,
             nbytes + key_bytes, bad,
