@@ -6,8 +6,6 @@ import difflib
 import importlib
 import importlib.metadata
 import pkgutil
-import sys
-from pathlib import Path
 from typing import Any
 
 from thalweg.errors import MissingExtra, UserError
@@ -62,8 +60,3 @@ def attribute(path: str) -> Any:  # noqa: ANN401 - the caller names what it want
     """``package.module:name``, imported when it is asked for; commands stay cheap to list because of it."""
     module, _, name = path.partition(":")
     return getattr(importlib.import_module(module), name)
-
-
-def interpreter() -> list[str]:
-    """The command of a child that imports what this process imports: modules of the working folder only where we take them from there."""
-    return [sys.executable] if {"", str(Path.cwd())} & set(sys.path) else [sys.executable, "-P"]

@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from thalweg.kernels import avro_ops as op_
@@ -13,7 +11,23 @@ from thalweg.kernels.avro_values import INT_HIGH, INT_LOW, value
 from thalweg.kernels.columns import nulls, room
 from thalweg.kernels.jit import apart, inline, kernel
 from thalweg.kernels.keys import repeats
-from thalweg.kernels.memory import U, copy, high_bits, ld32, ld64, rd, unzigzag, utf8_fault, varint
+from thalweg.kernels.memory import (
+    Bytes,
+    Doubles,
+    Floats,
+    Int,
+    Longs,
+    U,
+    Words,
+    copy,
+    high_bits,
+    ld32,
+    ld64,
+    rd,
+    unzigzag,
+    utf8_fault,
+    varint,
+)
 from thalweg.kernels.program import (
     BRANCH,
     C_DATA,
@@ -37,9 +51,6 @@ from thalweg.kernels.program import (
     UTF8,
     WORDS,
 )
-
-if TYPE_CHECKING:
-    from thalweg.kernels.memory import Bytes, Doubles, Floats, Int, Longs, Words
 
 MOST_NEGATIVE = -(1 << 63)
 

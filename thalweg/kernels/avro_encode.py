@@ -3,14 +3,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from thalweg.kernels import avro_encode_ops as op_
 from thalweg.kernels.avro_values import INT_HIGH, INT_LOW, LONG_HIGH, below
 from thalweg.kernels.jit import apart, inline, kernel
-from thalweg.kernels.memory import U, copy, put_varint, st32, st64, zigzag
+from thalweg.kernels.memory import Bytes, Int, Longs, U, Words, copy, put_varint, st32, st64, zigzag
 from thalweg.kernels.program import (
     BRANCH,
     C_VALID,
@@ -26,9 +24,6 @@ from thalweg.kernels.program import (
     TYPE,
     WORDS,
 )
-
-if TYPE_CHECKING:
-    from thalweg.kernels.memory import Bytes, Int, Longs, Words
 
 MILLION = 1_000_000
 FULL = np.int64(-1)

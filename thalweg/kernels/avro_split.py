@@ -3,19 +3,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from thalweg.kernels import avro_split_ops as op_
 from thalweg.kernels.avro import block, claim
 from thalweg.kernels.avro_values import INT_HIGH, INT_LOW
 from thalweg.kernels.jit import inline, kernel
-from thalweg.kernels.memory import U, unzigzag, varint
+from thalweg.kernels.memory import Bytes, Int, Longs, U, Words, unzigzag, varint
 from thalweg.kernels.program import OK
-
-if TYPE_CHECKING:
-    from thalweg.kernels.memory import Bytes, Int, Longs, Words
 
 
 @kernel

@@ -6,19 +6,13 @@ The compression function is one straight loop over the lanes, which LLVM turns i
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+import numpy.typing as npt
 
 from thalweg.kernels.jit import apart, inline, kernel
-from thalweg.kernels.memory import U, copy, ld32, st32, st64
+from thalweg.kernels.memory import Bytes, Int, Longs, U, Words, copy, ld32, st32, st64
 
-if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    from thalweg.kernels.memory import Bytes, Int, Longs, Words
-
-    Lanes = npt.NDArray[np.uint32]
+Lanes = npt.NDArray[np.uint32]
 
 LANES = 8
 BLOCK, CHUNK = 64, 1024

@@ -1,64 +1,148 @@
-"""The one decorator of every kernel: no GIL, no reference counts, and a cache that knows when it is stale."""
+"""The decorators of kernels and their parts, and the cache of machine code: it knows when it is stale.
+
+Here a kernel is loaded and called. What compiles it, Numba, is in ``kernels/compiler.py``, which only processes that compile import.
+"""
 
 from __future__ import annotations
 
+import contextvars
 import functools
 import hashlib
 import logging
 import os
 import sys
+import threading
+from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 import llvmlite
-import numba
 import numpy as np
 from llvmlite import binding
-from numba.core import config as _numba_config
-from numba.core.caching import CompileResultCacheImpl, FunctionCache
-from numba.core.dispatcher import Dispatcher
-from numba.core.options import DefaultOptions
 
-from thalweg.kernels.passes import Part, Whole
+from thalweg.kernels import objects
+from thalweg.kernels.calling import Native, Signature
+from thalweg.kernels.child import compiled_by_child
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from types import ModuleType
+
+    from thalweg.kernels.objects import MachineCode
 
 F = TypeVar("F", bound="Callable[..., Any]")
 
-_CONFIG: Any = _numba_config
 _LOG = logging.getLogger(__name__)
 _FOLDER = Path(__file__).parent
-_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"} | ({"_nrt": False} if hasattr(DefaultOptions, "_nrt") else {})
-_OUTER = _OPTIONS | {"no_cfunc_wrapper": True, "pipeline_class": Whole}
-_INNER = _OPTIONS | {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "pipeline_class": Part}
+_SETTINGS: Final = ("BOUNDSCHECK", "OPT", "DEBUGINFO", "CPU_NAME", "CPU_FEATURES")
+"""Numba's, each with ``NUMBA_`` in front of it, that change the machine code."""
+_DISABLED: Final = "NUMBA_DISABLE_JIT"
+_ROLE: Final = "compiled_as"
+here: contextvars.ContextVar[Callable[[Callable[..., Any]], MachineCode] | None] = contextvars.ContextVar("here", default=None)
+"""What compiles kernels inside this process, where that is what the process is for; else a child does."""
+
+
+def disabled() -> bool:
+    """Whether kernels stay Python."""
+    return os.environ.get(_DISABLED, "0") not in {"", "0"}
 
 
 def kernel(function: F) -> F:
-    """A kernel that Python calls: compiled at its first call, or loaded from the cache.
+    """A kernel that Python calls: loaded from the cache at its first call, or compiled, by a child process, and then kept there.
 
-    Under ``NUMBA_DISABLE_JIT=1`` it stays Python, and its numbers wrap around in silence as machine words do.
+    Its annotations say what it takes; see :class:`Signature`. Under ``NUMBA_DISABLE_JIT=1`` it stays Python, and its numbers wrap around in
+    silence as machine words do.
     """
-    if _CONFIG.DISABLE_JIT:
-        return cast("F", _wrapping(function))
-    dispatcher = numba.njit(**_OUTER)(function)
-    dispatcher._cache = _KernelCache(function)  # noqa: SLF001 - Numba's own cache cannot be told about changed helpers
-    return cast("F", dispatcher)
+    return cast("F", _wrapping(function) if disabled() else Kernel(function))
 
 
 def inline(function: F) -> F:
-    """A small function that is compiled into every kernel that calls it. Not for Python: it has no entry and would crash."""
-    return cast("F", numba.njit(forceinline=True, **_INNER)(function))
+    """A small function that is compiled into every kernel that calls it."""
+    return _part(function, "inline")
 
 
 def merged(function: F) -> F:
-    """A part of one kernel's loop, for reading only: Numba puts it into its only caller before anything is compiled. Not for Python."""
-    return cast("F", numba.njit(inline="always", **_INNER)(function))
+    """A part of one kernel's loop, for reading only: Numba puts it into its only caller before anything is compiled."""
+    return _part(function, "merged")
 
 
 def apart(function: F) -> F:
-    """A larger function for rare work: kernels call it, so that their own loops stay small. Not for Python, as :func:`inline`."""
-    return cast("F", numba.njit(**_INNER)(function))
+    """A larger function for rare work: kernels call it, so that their own loops stay small."""
+    return _part(function, "apart")
+
+
+def instruction(name: str, *details: str) -> Callable[[F], F]:
+    """The twin in Python of what is written in LLVM's language, by this name, in ``kernels/intrinsics.py``."""
+    return lambda function: _part(function, name, *details)
+
+
+def role(function: object) -> tuple[str, ...] | None:
+    """What the compiler takes a function for; None for one that is no part of a kernel."""
+    return getattr(function, _ROLE, None)
+
+
+def _part(function: F, *roles: str) -> F:
+    """The function itself: it is Python until a compiler reads it."""
+    setattr(function, _ROLE, roles)
+    return function
+
+
+class Kernel:
+    """A function whose machine code is loaded when it is first called."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        """Nothing is loaded yet."""
+        functools.update_wrapper(self, function)
+        self.function = function
+        self.name = f"{function.__module__}:{function.__qualname__}"
+        self._lock = threading.Lock()
+        self._native: Native | None = None
+
+    def __call__(self, *arguments: Any) -> Any:  # noqa: ANN401 - stands for any kernel
+        """Run it. Raises what :class:`Native` does, and RuntimeError where there is no machine code to be had."""
+        native = self._native
+        return (native or self.load())(arguments)
+
+    def load(self) -> Native:
+        """Make it ready: load its machine code, which is compiled where it is missing. Raises RuntimeError."""
+        with self._lock:
+            if self._native is None:
+                self._native = Native(self.name, self._code(), Signature.of(self.function))
+            return self._native
+
+    def cached(self) -> bool:
+        """Whether its machine code is in the cache, and whole."""
+        return self._native is not None or objects.read(self._path()) is not None
+
+    def _path(self) -> Path:
+        """Its file; the folder's name knows the sources of kernels, the file's the source it is written in. Raises OSError."""
+        return cache_folder() / f"{self.function.__module__}.{self.function.__qualname__}-{_source(self.function.__code__.co_filename)}.o"
+
+    def _code(self) -> MachineCode:
+        """Its machine code, from the cache or from a compiler."""
+        try:
+            path: Path | None = self._path()
+        except OSError as e:
+            path, fault = None, e
+        found = None if path is None else objects.read(path)
+        if found is not None:
+            return found
+        compiler = here.get()
+        if compiler is not None:
+            made = compiler(self.function)
+            objects.write(self._path(), made)
+            return made
+        made = objects.MachineCode.from_bytes(compiled_by_child(self.name))
+        try:
+            objects.write(self._path(), made)
+        except OSError as e:
+            _LOG.warning("kernel cache %s cannot be written (%s); the next start compiles again", path or fault, e)
+        return made
+
+
+def kernels_of(module: ModuleType) -> list[Kernel]:
+    """The kernels that are written in a module; none where they stay Python."""
+    return [value for value in vars(module).values() if isinstance(value, Kernel) and value.function.__module__ == module.__name__]
 
 
 def cache_folder() -> Path:
@@ -72,13 +156,6 @@ def cache_folder() -> Path:
     return Path(base) / "kernels" / _fingerprint(_settings())
 
 
-def unsaved() -> list[str]:
-    """The kernels of this process whose machine code could not be written into the cache."""
-    modules = [module for name, module in list(sys.modules.items()) if name.startswith("thalweg.")]
-    kernels: set[Any] = {f for module in modules for f in list(vars(module).values()) if isinstance(f, Dispatcher)}
-    return sorted(f.__name__ for f in kernels if getattr(f._cache, "lost", False))  # noqa: SLF001 - as in `kernel`
-
-
 def _home() -> Path:
     """The user's home folder."""
     try:
@@ -87,12 +164,15 @@ def _home() -> Path:
         raise OSError("there is no home folder to keep compiled kernels in; name a folder in THALWEG_CACHE") from None
 
 
+@functools.cache
+def _versions() -> tuple[object, ...]:
+    """Of everything that makes machine code; Numba is not imported for that."""
+    return metadata.version("numba"), llvmlite.__version__, np.__version__, sys.version_info[:3], sys.abiflags
+
+
 def _settings() -> tuple[object, ...]:
     """What changes the machine code but not the sources."""
-    return (
-        numba.__version__, llvmlite.__version__, np.__version__, sys.version_info[:3], sys.abiflags,
-        _CONFIG.BOUNDSCHECK, _CONFIG.OPT, _CONFIG.DEBUGINFO_DEFAULT, _CONFIG.CPU_NAME, _CONFIG.CPU_FEATURES,
-    )  # fmt: skip
+    return (*_versions(), *(os.environ.get(f"NUMBA_{name}") for name in _SETTINGS))
 
 
 @functools.cache
@@ -104,6 +184,12 @@ def _fingerprint(settings: tuple[object, ...]) -> str:
     return digest.hexdigest()[:24]
 
 
+@functools.cache
+def _source(path: str) -> str:
+    """A digest of a file."""
+    return hashlib.sha256(Path(path).read_bytes()).hexdigest()[:12]
+
+
 def _wrapping(function: Callable[..., Any]) -> Callable[..., Any]:
     """The same function, with numbers that wrap without a warning."""
 
@@ -113,76 +199,3 @@ def _wrapping(function: Callable[..., Any]) -> Callable[..., Any]:
             return function(*arguments)
 
     return run
-
-
-class _Locator:
-    """Tells Numba where one function's machine code lies and what it depends on."""
-
-    def __init__(self, function: Callable[..., Any]) -> None:
-        self._py_file = function.__code__.co_filename
-        self._module = function.__module__
-        self._folder = cache_folder()
-
-    @classmethod
-    def from_function(cls, function: Callable[..., Any], _file: str) -> _Locator:
-        """The locator of a function."""
-        return cls(function)
-
-    def ensure_cache_path(self) -> None:
-        """Make the folder; only its owner may write there, since what lies in it is run."""
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-
-    def get_cache_path(self) -> str:
-        """The folder."""
-        return str(self._folder)
-
-    def get_source_stamp(self) -> str:
-        """The folder's name is the stamp already."""
-        return self._folder.name
-
-    def get_disambiguator(self) -> str:
-        """Tells functions of one name apart; line numbers are not part of a file's name."""
-        return hashlib.sha256(self._module.encode()).hexdigest()[:8]
-
-
-class _KernelCacheImpl(CompileResultCacheImpl):
-    """Numba's way to write machine code down, at our place."""
-
-    _locator_classes: Any = (_Locator,)
-
-
-class _KernelCache(FunctionCache):
-    """A cache whose faults cost a compilation, never a run."""
-
-    _impl_class = _KernelCacheImpl
-
-    def __init__(self, function: Callable[..., Any]) -> None:
-        """The cache of one kernel."""
-        super().__init__(function)  # type: ignore[no-untyped-call]  # Numba has no types
-        self.lost = False
-
-    def load_overload(self, sig: object, target_context: object) -> object:
-        """The compiled kernel, or None where it is missing or broken."""
-        try:
-            return super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]  # Numba has no types
-        except Exception as e:  # noqa: BLE001 - what unpickling damaged bytes raises cannot be listed
-            _LOG.warning("kernel cache %s cannot be read (%s); compiling again", self.cache_path, e)
-            return None
-
-    def save_overload(self, sig: object, data: object) -> None:
-        """Keep a compiled kernel for the next start."""
-        try:
-            self._save(sig, data)
-        except OSError as e:
-            self.lost = True
-            _LOG.warning("kernel cache %s cannot be written (%s); the next start compiles again", self.cache_path, e)
-
-    def _save(self, sig: object, data: object) -> None:
-        """Write a kernel beside the others of its index; an index that cannot be read is begun anew."""
-        try:
-            super().save_overload(sig, data)  # type: ignore[no-untyped-call]  # Numba has no types
-        except OSError:
-            raise
-        except Exception:  # noqa: BLE001 - as in load_overload, which has said so; a fault of another kind comes again
-            self.flush()  # type: ignore[no-untyped-call]  # Numba has no types
-            super().save_overload(sig, data)  # type: ignore[no-untyped-call]  # Numba has no types

@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from thalweg.kernels import json_ops as op_
@@ -16,7 +14,7 @@ from thalweg.kernels.json_skip import NULL, skip_value
 from thalweg.kernels.json_text import QUOTE, blank
 from thalweg.kernels.json_values import value
 from thalweg.kernels.keys import repeats
-from thalweg.kernels.memory import ZERO, U, ld32, ld64, st64, word, word32
+from thalweg.kernels.memory import ZERO, Bytes, Doubles, Floats, Int, Longs, U, ULongs, Words, ld32, ld64, st64, word, word32
 from thalweg.kernels.moment import timestamp
 from thalweg.kernels.program import (
     C_DATA,
@@ -40,14 +38,11 @@ from thalweg.kernels.program import (
     WORDS,
 )
 
-if TYPE_CHECKING:
-    from thalweg.kernels.memory import Bytes, Doubles, Floats, Int, Longs, Words
-
 RESERVED = np.int64(op_.RESERVED)
 
 @kernel
 def decode(
-    src: Bytes, offs: Words, present: Bytes, prog: Longs, nodes: Longs, words: Longs, table: Longs, five: Longs, prefix: Bytes, cols: Longs,
+    src: Bytes, offs: Words, present: Bytes, prog: Longs, nodes: Longs, words: ULongs, table: Longs, five: ULongs, prefix: Bytes, cols: Longs,
     counters: Longs, used: Longs, used_bytes: Longs, stack: Longs, seen: Words, text: Bytes, other: Bytes, h8: Bytes, h32: Words, h64: Longs,
     f32: Floats, f64: Doubles, state: Longs, codes: Bytes, faults: Longs, rows: Words,
 ) -> Int:  # fmt: skip
@@ -123,7 +118,7 @@ def load(src: Bytes, p: Int, size: Int, text: Bytes) -> None:
 
 @merged
 def document(
-    src: Bytes, end: Int, k: Int, epoch: Int, state: Longs, prog: Longs, nodes: Longs, words: Longs, table: Longs, five: Longs, prefix: Bytes,
+    src: Bytes, end: Int, k: Int, epoch: Int, state: Longs, prog: Longs, nodes: Longs, words: ULongs, table: Longs, five: ULongs, prefix: Bytes,
     cols: Longs, counters: Longs, stack: Longs, seen: Words, other: Bytes, h8: Bytes, h32: Words, h64: Longs, f32: Floats, f64: Doubles,
 ) -> tuple[Int, Int, Int, Int]:  # fmt: skip
     """Reads the payload into slot ``k`` of the row's columns: ``(code, position, node, objects so far)``.
@@ -236,7 +231,7 @@ def unfit(
 
 @merged
 def scalar(
-    src: Bytes, p: Int, c: Int, op: Int, b: Int, s: Int, is_key: bool, most: Int, prog: Longs, five: Longs, other: Bytes, cols: Longs,  # noqa: FBT001 - Numba knows no keywords only
+    src: Bytes, p: Int, c: Int, op: Int, b: Int, s: Int, is_key: bool, most: Int, prog: Longs, five: ULongs, other: Bytes, cols: Longs,  # noqa: FBT001 - Numba knows no keywords only
     counters: Longs, stack: Longs, sp: Int, h8: Bytes, h32: Words, h64: Longs, f32: Floats, f64: Doubles,
 ) -> tuple[Int, Int]:  # fmt: skip
     """A value that opens nothing, which begins with ``c``, to slot ``s``: ``(code, next position)``. Keys of maps have no validity."""
@@ -274,7 +269,7 @@ def note(code: Int, at: Int, node: Int, state: Longs) -> None:
 
 @merged
 def member(
-    src: Bytes, p: Int, node: Int, guess: Int, this: Int, most: Int, state: Longs, nodes: Longs, words: Longs, table: Longs, prefix: Bytes,
+    src: Bytes, p: Int, node: Int, guess: Int, this: Int, most: Int, state: Longs, nodes: Longs, words: ULongs, table: Longs, prefix: Bytes,
     other: Bytes,
 ) -> tuple[Int, Int, Int, Int, Int, Int]:  # fmt: skip
     """The member whose name is at ``p``: ``(code, position of its value, first byte of it, node, where the next guess is, 1 if it is new)``.

@@ -3,20 +3,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from thalweg.kernels import encode_ops as op_
 from thalweg.kernels.encode_ops import E_ARG, E_DATA, E_JUMP, E_NAME, E_OFFS, E_OP, E_SIZE, E_VALID, FULL, NODE, NOT_FINITE
 from thalweg.kernels.jit import apart, inline, kernel
 from thalweg.kernels.json_write import put_base64, put_clock, put_date, put_string, put_uuid
-from thalweg.kernels.memory import U, copy, word, word32
+from thalweg.kernels.memory import Bytes, Doubles, Floats, Int, Longs, U, Words, copy, word, word32
 from thalweg.kernels.program import OK
 from thalweg.kernels.shortest import LOW63, put_decimal, put_double, put_integer
-
-if TYPE_CHECKING:
-    from thalweg.kernels.memory import Bytes, Doubles, Floats, Int, Longs, Words
 
 INFINITE = U(0x7FF0000000000000)
 COMMA, QUOTE = np.uint8(44), np.uint8(34)

@@ -12,7 +12,7 @@ from thalweg.kernels.json_text import QUOTE, copy_string, plain_end
 from thalweg.kernels.memory import ZERO, U, ld64, rd, st64, word
 
 if TYPE_CHECKING:
-    from thalweg.kernels.memory import Bytes, Int, Longs
+    from thalweg.kernels.memory import Bytes, Int, Longs, ULongs
 
 FACTOR, TAIL_FACTOR = U(0x9E3779B97F4A7C15), U(0xC2B2AE3D27D4EB4F)
 UNKNOWN = -1
@@ -20,7 +20,7 @@ RESERVED_NAME = -2
 
 
 @inline
-def same(src: Bytes, p: Int, t: Int, nodes: Longs, words: Longs) -> bool:
+def same(src: Bytes, p: Int, t: Int, nodes: Longs, words: ULongs) -> bool:
     """Whether the name of node ``t`` and its closing quote lie at ``p``."""
     j = word(nodes, t + N_WORD)
     n = word(nodes, t + N_LENGTH)
@@ -34,7 +34,7 @@ def same(src: Bytes, p: Int, t: Int, nodes: Longs, words: Longs) -> bool:
 
 
 @inline
-def find(src: Bytes, p: Int, n: Int, node: Int, nodes: Longs, words: Longs, table: Longs) -> Int:
+def find(src: Bytes, p: Int, n: Int, node: Int, nodes: Longs, words: ULongs, table: Longs) -> Int:
     """The member of ``node`` whose name is the ``n`` bytes at ``p``, which a quote follows; UNKNOWN where there is none."""
     bits = word(nodes, node + N_BITS)
     h = digest(src, p, n, bits)
@@ -74,7 +74,7 @@ def begins(src: Bytes, p: Int, n: Int, prefix: Bytes) -> bool:
 
 @inline
 def look_up(
-    src: Bytes, p: Int, node: Int, nodes: Longs, words: Longs, table: Longs, prefix: Bytes, other: Bytes,
+    src: Bytes, p: Int, node: Int, nodes: Longs, words: ULongs, table: Longs, prefix: Bytes, other: Bytes,
 ) -> tuple[Int, Int, Int]:  # fmt: skip
     """The member of object ``node`` whose name begins at ``p``: ``(position after its quote or -code, node, 1 where it has no escapes)``.
 

@@ -19,7 +19,7 @@ from thalweg.kernels.powers import FLOAT_TENS
 from thalweg.kernels.program import MALFORMED, OK, P_COLUMN, P_DATA, P_MASK, P_OFFS, P_VALID, RANGE, TYPE
 
 if TYPE_CHECKING:
-    from thalweg.kernels.memory import Bytes, Doubles, Int, Longs, Words
+    from thalweg.kernels.memory import Bytes, Doubles, Int, Longs, ULongs, Words
 
 EXACT = U(1 << 53)
 """Whole numbers up to here are doubles."""
@@ -116,7 +116,7 @@ def integer(src: Bytes, p: Int, c: Int, op: Int, high: Int, data: Int, s: Int, h
 
 
 @inline
-def double(src: Bytes, p: Int, c: Int, to: Int, five: Longs, h64: Longs, f64: Doubles) -> tuple[Int, Int]:
+def double(src: Bytes, p: Int, c: Int, to: Int, five: ULongs, h64: Longs, f64: Doubles) -> tuple[Int, Int]:
     """The double nearest to a number."""
     negative = c == MINUS
     if negative:

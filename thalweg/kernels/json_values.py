@@ -20,7 +20,7 @@ from thalweg.kernels.powers import TENS
 from thalweg.kernels.program import MALFORMED, OK, P_ARG, P_DATA, P_MASK, P_OFFS, P_OP, RANGE, SLOW, TEXT, TYPE
 
 if TYPE_CHECKING:
-    from thalweg.kernels.memory import Bytes, Doubles, Floats, Int, Longs, Words
+    from thalweg.kernels.memory import Bytes, Doubles, Floats, Int, Longs, ULongs, Words
 
 DECODED = np.int64(8)
 """Where a text without its escapes begins in the scratch: a few bytes before it may be loaded."""
@@ -38,7 +38,7 @@ FLOAT_SMALL, FLOAT_BEYOND = U(0x3810000000000000), U(0x47EFFFFFF0000000)
 
 @apart
 def value(
-    src: Bytes, p: Int, c: Int, b: Int, s: Int, prog: Longs, five: Longs, other: Bytes, most: Int,
+    src: Bytes, p: Int, c: Int, b: Int, s: Int, prog: Longs, five: ULongs, other: Bytes, most: Int,
     h8: Bytes, h32: Words, h64: Longs, f32: Floats, f64: Doubles,
 ) -> tuple[Int, Int]:  # fmt: skip
     """Reads the value at ``p``, which begins with ``c`` and is not null, by the program row at ``b`` into slot ``s``.
@@ -98,7 +98,7 @@ def raw(src: Bytes, p: Int, b: Int, s: Int, prog: Longs, most: Int, h8: Bytes, h
 
 
 @apart
-def single(src: Bytes, p: Int, five: Longs, h64: Longs) -> tuple[Int, Int]:
+def single(src: Bytes, p: Int, five: ULongs, h64: Longs) -> tuple[Int, Int]:
     """The nearest double to ``f64[CELL]``: SLOW where rounding it again to a float could go wrong, RANGE where there is none."""
     negative = rd(src, p) == MINUS
     start = p + np.int64(negative)

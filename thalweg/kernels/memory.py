@@ -20,6 +20,7 @@ Int: TypeAlias = Any
 Bytes = npt.NDArray[np.uint8]
 Words = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
+ULongs = npt.NDArray[np.uint64]
 Floats = npt.NDArray[np.float32]
 Doubles = npt.NDArray[np.float64]
 

@@ -18,7 +18,7 @@ from thalweg.kernels.powers import HIGHEST, LOWEST, TENS
 from thalweg.kernels.program import MALFORMED, OK, RANGE, SLOW, TYPE
 
 if TYPE_CHECKING:
-    from thalweg.kernels.memory import Bytes, Int, Longs
+    from thalweg.kernels.memory import Bytes, Int, ULongs
 
 ZEROS, PAST_NINE = U(0x3030303030303030), U(0x7676767676767676)
 LOW_BYTES, LOW_PAIRS, LOW_HALF = U(0x00FF00FF00FF00FF), U(0x0000FFFF0000FFFF), U(0xFFFFFFFF)
@@ -136,7 +136,7 @@ def first_digits(src: Bytes, p: Int, e: Int) -> tuple[np.uint64, Int, Int]:
 
 
 @inline
-def nearest(w: np.uint64, q: Int, five: Longs) -> np.uint64:
+def nearest(w: np.uint64, q: Int, five: ULongs) -> np.uint64:
     """The bits of the double nearest to ``w * 10 ** q``, an infinity where it is too large (Eisel and Lemire, table :func:`fives`)."""
     if w == U(0) or q < LOWEST:
         return U(0)
@@ -175,7 +175,7 @@ def nearest(w: np.uint64, q: Int, five: Longs) -> np.uint64:
 
 
 @apart
-def hard_double(src: Bytes, start: Int, w: np.uint64, e: Int, n: Int, five: Longs) -> tuple[Int, np.uint64]:
+def hard_double(src: Bytes, start: Int, w: np.uint64, e: Int, n: Int, five: ULongs) -> tuple[Int, np.uint64]:
     """``(code, bits)`` of a scanned number that begins at ``start``: SLOW where more digits than a word holds decide the rounding."""
     rest = 0
     if n > MOST_DIGITS:

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import functools
 import operator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
+from llvmlite import ir as llvm
 from numba.core import ir, types
 from numba.core.analysis import compute_cfg_from_blocks
 from numba.core.codegen import JITCodeLibrary
@@ -23,11 +24,14 @@ from numba.core.lowering import Lower
 from numba.core.postproc import PostProcessor
 from numba.core.typed_passes import IRLegalization, NativeLowering, NoPythonBackend, NopythonTypeInference, PreLowerStripPhis
 from numba.core.untyped_passes import FixupArgs, InlineInlinables, IRProcessing, ReconstructSSA, TranslateByteCode
+from numba.np.arrayobj import populate_array
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 _PLAIN = (types.Number, types.Boolean, types.Array, types.NumberClass)
+_WORD: Final = llvm.IntType(64)
+_CODE: Final = llvm.IntType(32)
 
 
 class Whole(CompilerBase):
@@ -35,7 +39,7 @@ class Whole(CompilerBase):
 
     def define_pipelines(self) -> list[PassManager]:
         """The passes."""
-        return [_passes(self.state, _Lowering)]
+        return [_passes(self.state, _WholeLowering)]
 
 
 class Part(CompilerBase):
@@ -46,7 +50,7 @@ class Part(CompilerBase):
         return [_passes(self.state, _PartLowering)]
 
 
-def _passes(state: Any, lowering: type[_Lowering]) -> PassManager:  # noqa: ANN401 - Numba's dictionary of one compilation
+def _passes(state: Any, lowering: type[NativeLowering]) -> PassManager:  # noqa: ANN401 - Numba's dictionary of one compilation
     """From bytecode to LLVM. What is left out looks for closures, literals, ``with``, array expressions: kernels have none."""
     steps: list[type] = [TranslateByteCode, FixupArgs, IRProcessing, _Merging, ReconstructSSA, _Typing, PreLowerStripPhis]
     if state.flags.nrt:
@@ -122,8 +126,46 @@ class _Lower(Lower):
         return context.cast(builder, result, found.return_type, wanted)
 
 
+class _WholeLower(_Lower):
+    """Puts an entry in front of the function, which needs nothing of Numba when it is called."""
+
+    def create_cfunc_wrapper(self) -> None:
+        """Instead of Numba's: ``int32 entry(int64* words, int64* result)``, see ``kernels/calling.py``."""
+        module = self.context.create_module("entry")
+        kind = self.context.call_conv.get_function_type(self.fndesc.restype, self.fndesc.argtypes)
+        whole = llvm.Function(module, kind, self.fndesc.llvm_func_name)
+        pointer = _WORD.as_pointer()
+        entry = llvm.Function(module, llvm.FunctionType(_CODE, [pointer, pointer]), self.fndesc.llvm_cfunc_wrapper_name)
+        builder = llvm.IRBuilder(entry.append_basic_block("entry"))
+        words, result = entry.args
+        arguments, at = [], 0
+        for wanted in self.fndesc.argtypes:
+            count = 1 + wanted.ndim if isinstance(wanted, types.Array) else 1
+            found = [builder.load(builder.gep(words, [_WORD(i)])) for i in range(at, at + count)]
+            arguments.append(self._array(builder, wanted, found) if isinstance(wanted, types.Array) else found[0])
+            at += count
+        status, given = self.context.call_conv.call_function(
+            builder, whole, self.fndesc.restype, self.fndesc.argtypes, arguments, attrs=("noinline",)
+        )
+        if self.fndesc.restype == types.int64:
+            builder.store(given, result)
+        builder.ret(builder.zext(status.is_error, _CODE))
+        self.library.add_ir_module(module)
+
+    def _array(self, builder: Any, kind: types.Array, words: Sequence[Any]) -> Any:  # noqa: ANN401 - Numba's types and LLVM's values
+        """An array, of its address and its lengths."""
+        data, *shape = words
+        size = self.context.get_abi_sizeof(self.context.get_data_type(kind.dtype))
+        strides = [_WORD(size)]
+        for length in reversed(shape[1:]):
+            strides.insert(0, builder.mul(strides[0], length))
+        array = self.context.make_array(kind)(self.context, builder)
+        populate_array(array, builder.inttoptr(data, array.data.type), shape, strides, size, None)
+        return array._getvalue()  # noqa: SLF001 - as Numba's own code does
+
+
 @register_pass(mutates_CFG=True, analysis_only=False)
-class _Lowering(NativeLowering):
+class _WholeLowering(NativeLowering):
     """Lowers into a library that becomes machine code."""
 
     _name = "kernel_lowering"
@@ -131,14 +173,19 @@ class _Lowering(NativeLowering):
     @property
     def lowering_class(self) -> type[Lower]:
         """What does it."""
-        return _Lower
+        return _WholeLower
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)
-class _PartLowering(_Lowering):
+class _PartLowering(NativeLowering):
     """Lowers into a library that is no machine code."""
 
     _name = "kernel_part_lowering"
+
+    @property
+    def lowering_class(self) -> type[Lower]:
+        """What does it."""
+        return _Lower
 
     def run_pass(self, state: Any) -> bool:  # noqa: ANN401 - as `_passes`
         """As the base class."""

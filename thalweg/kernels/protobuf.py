@@ -7,21 +7,16 @@ not set; a running maximum fills them in when the batch ends. The items of a lis
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from thalweg.kernels import protobuf_ops as op_
 from thalweg.kernels.jit import apart, inline, kernel
-from thalweg.kernels.memory import U, ld32, ld64, rd, utf8_fault
+from thalweg.kernels.memory import Bytes, Int, Longs, U, Words, ld32, ld64, rd, utf8_fault
 from thalweg.kernels.program import DEPTH, LIMIT, MALFORMED, NULL_ROW, OK, SLOW, UTF8
 from thalweg.kernels.protobuf_check import check, plain
 from thalweg.kernels.protobuf_rows import any_key_repeats, has_all, undo
 from thalweg.kernels.protobuf_values import packed, text, time, varint_value
 from thalweg.kernels.protobuf_wire import find, long_tag, number, read_length, skip
-
-if TYPE_CHECKING:
-    from thalweg.kernels.memory import Bytes, Int, Longs, Words
 
 PLENTY = np.int64(1) << np.int64(60)
 

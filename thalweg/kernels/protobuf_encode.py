@@ -3,18 +3,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from thalweg.kernels import protobuf_encode_ops as op_
 from thalweg.kernels.jit import apart, inline, kernel
-from thalweg.kernels.memory import U, copy, put_varint, st32, st64, zigzag
+from thalweg.kernels.memory import Bytes, Int, Longs, U, Words, copy, put_varint, st32, st64, zigzag
 from thalweg.kernels.program import BRANCH, OK, RANGE, SYMBOL, TYPE, WORDS
 from thalweg.kernels.protobuf_ops import FIRST_SECOND, LAST_SECOND, MOST_SECONDS
-
-if TYPE_CHECKING:
-    from thalweg.kernels.memory import Bytes, Int, Longs, Words
 
 FULL = np.int64(-1)
 """Position for an output that is too small."""

@@ -3,19 +3,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from thalweg.kernels import protobuf_ops as op_
 from thalweg.kernels.columns import zero
 from thalweg.kernels.jit import apart, inline, kernel
 from thalweg.kernels.keys import FACTOR, FEW, repeats
-from thalweg.kernels.memory import U
+from thalweg.kernels.memory import Bytes, Int, Longs, U, Words
 from thalweg.kernels.program import BYTES, C_COUNT, C_DATA, C_KIND, C_OFFS, C_PARENT, C_VALID, FIELDS, FIXED, LIST
-
-if TYPE_CHECKING:
-    from thalweg.kernels.memory import Bytes, Int, Longs, Words
 
 
 @apart

@@ -6,15 +6,10 @@ Each part is one tag byte (0: NULL, 1: present) and, for a present one, its leng
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from thalweg.kernels.jit import inline, kernel
-from thalweg.kernels.memory import U, copy, st64
-
-if TYPE_CHECKING:
-    from thalweg.kernels.memory import Bytes, Int, Longs, Words
+from thalweg.kernels.memory import Bytes, Int, Longs, U, Words, copy, st64
 
 FIXED = 9 + 17 + 17 + 9
 """Most bytes of a head without the cluster's part and the bytes of topic and message id."""

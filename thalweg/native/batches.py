@@ -1,4 +1,4 @@
-"""The loops over Kafka record batches as a broker sends them, compiled; importing this module imports Numba.
+"""The loops over Kafka record batches as a broker sends them, compiled.
 
 Record batches of format 2: https://kafka.apache.org/documentation/#recordbatch. A table has one row of :data:`WIDTH` numbers for each
 batch. ``data`` is uint8[n]; every read stays inside the bounds that a table gives, or inside of ``data``. Nothing here allocates, takes the GIL or raises.
@@ -11,15 +11,15 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from thalweg.kernels.jit import inline
+from thalweg.kernels.jit import inline, kernel
+from thalweg.kernels.machine import Addresses, Int, U, copy_bytes
 from thalweg.kernels.memory import long_varint, rd, unzigzag, word_varint
-from thalweg.native.machine import Addresses, Int, Loops, U, copy_bytes
 
 Octets: TypeAlias = npt.NDArray[np.uint8]
 Longs: TypeAlias = npt.NDArray[np.int64]
 Words: TypeAlias = npt.NDArray[np.int32]
 Bytes: TypeAlias = npt.NDArray[np.int8]
-Table: TypeAlias = npt.NDArray[np.int64]
+Table: TypeAlias = np.ndarray[tuple[int, int], np.dtype[np.int64]]
 """int64[batches, WIDTH]."""
 
 START, STOP, BASE, NEXT, EPOCH, FLAGS, STAMP, LATEST, PRODUCER, COUNT, WANT, PLACE = range(12)
@@ -38,7 +38,6 @@ COMPRESSED, APPENDED = 7, 8
 """Bits of the attributes: the codec, and that the broker has set the timestamp."""
 FRAME, AT, LEFT = range(3)
 """A cursor: batch, position of its next record (0: its first), how many of its records are left."""
-_loop = Loops(__file__)
 
 
 @inline
@@ -51,7 +50,7 @@ def _number(data: Octets, p: Int, size: Int) -> Int:
     return np.int64(value << spare) >> np.int64(spare)
 
 
-@_loop
+@kernel
 def frames(data: Octets, start: Int, stop: Int, table: Table) -> Int:
     """Read the heads of the whole batches between ``start`` and ``stop`` into ``table``; how many there are, BROKEN or OTHER_FORMAT.
 
@@ -117,7 +116,7 @@ def _headers(data: Octets, p: Int, end: Int, count: Int, totals: Longs) -> Int:
     return p
 
 
-@_loop
+@kernel
 def survey(
     data: Octets, table: Table, count: Int, cursor: Longs, most: Int, places: Words, offsets: Longs, stamps: Longs, kinds: Bytes, epochs: Words,
     starts: Longs, sizes: Longs, key_starts: Longs, key_sizes: Longs, header_starts: Longs, header_counts: Longs, totals: Longs,
@@ -164,7 +163,7 @@ def survey(
     return found
 
 
-@_loop
+@kernel
 def copy(starts: Longs, sizes: Longs, count: Int, places: Addresses, ends: Words, nulls: Longs) -> None:
     """Copy values from the first address of ``places``, where they have these starts and sizes, end to end to the second.
 
@@ -185,7 +184,7 @@ def copy(starts: Longs, sizes: Longs, count: Int, places: Addresses, ends: Words
         ends[i + 1] = end
 
 
-@_loop
+@kernel
 def copy_headers(data: Octets, starts: Longs, counts: Longs, count: Int, sizes: Longs, value_sizes: Longs, places: Addresses) -> None:
     """Copy headers that :func:`survey` has seen, names to the second and values to the third address of ``places``; the first is that of ``data``."""
     source, to_name, to_value = places[0], places[1], places[2]
@@ -201,22 +200,3 @@ def copy_headers(data: Octets, starts: Longs, counts: Longs, count: Int, sizes: 
                 copy_bytes(to_value, source + U(start), U(value_sizes[at]))
                 to_value += U(value_sizes[at])
             at += 1
-
-
-def compile_all() -> None:
-    """Compile every loop, or load it from the cache, by a call that does nothing."""
-    a, longs, words, octets = np.zeros(3, np.uint64), np.zeros(6, np.int64), np.zeros(6, np.int32), np.zeros(6, np.int8)
-    data, table = np.zeros(16, np.uint8), np.zeros((0, WIDTH), np.int64)
-    frames(data, 0, 0, table)
-    survey(data, table, 0, longs, 0, words, longs, longs, octets, words, longs, longs, longs, longs, longs, longs, longs)
-    copy(longs, longs, 0, a, words, longs)
-    copy_headers(data, longs, longs, 0, longs, longs, a)
-
-
-def cached() -> bool:
-    """Whether every loop is in the cache already."""
-    return _loop.cached()
-
-
-if __name__ == "__main__":
-    compile_all()

@@ -1,4 +1,4 @@
-"""The loops that copy client messages into column buffers, compiled; importing this module imports Numba.
+"""The loops that copy client messages into column buffers, compiled.
 
 Messages are addresses of ``rd_kafka_message_t``; the library's functions come as addresses too, in the order of ``rdkafka.CALLS``, so
 that the machine code can be cached. Nothing here allocates, takes the GIL or raises.
@@ -6,15 +6,13 @@ that the machine code can be cached. Nothing here allocates, takes the GIL or ra
 
 from __future__ import annotations
 
-import ctypes
 from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from numba import types
 
-from thalweg.kernels.jit import inline
-from thalweg.native.machine import HALF, WORD, Addresses, Int, Loops, U, caller, copy_bytes, load8, load32, load64
+from thalweg.kernels.jit import inline, kernel
+from thalweg.kernels.machine import Addresses, Int, U, caller, copy_bytes, load8, load32, load64
 
 Longs: TypeAlias = npt.NDArray[np.int64]
 Words: TypeAlias = npt.NDArray[np.int32]
@@ -24,17 +22,16 @@ _STAMP, _EPOCH, _HEADERS, _COUNT, _HEADER, _POLL, _TYPE, _NEXT, _DESTROY = range
 _FETCH = 2
 """Kind of the event that brings a message."""
 _ERR, _TOPIC, _PARTITION, _PAYLOAD, _SIZE, _KEY, _KEY_SIZE, _OFFSET = 0, 8, 16, 24, 32, 40, 48, 56
-_loop = Loops(__file__)
 
-_call_void = caller(1, None, types.void, None)
-_call_half = caller(1, HALF, types.int32, ctypes.c_int32)
-_call_word = caller(1, WORD, types.int64, ctypes.c_int64)
-_call_two_half = caller(2, HALF, types.int32, ctypes.c_int32)
-_call_two_word = caller(2, WORD, types.int64, ctypes.c_int64)
-_call_five = caller(5, HALF, types.int32, ctypes.c_int32)
+_call_void = caller(1, "void")
+_call_half = caller(1, "int32")
+_call_word = caller(1, "int64")
+_call_two_half = caller(2, "int32")
+_call_two_word = caller(2, "int64")
+_call_five = caller(5, "int32")
 
 
-@_loop
+@kernel
 def pop(queue: Addresses, found: Int, count: Int, wait_ms: Int, calls: Addresses, events: Addresses, messages: Addresses) -> Int:
     """Take events of a queue until it is empty, behind the ``found`` that are there, up to ``count`` in all; how many there are then.
 
@@ -65,7 +62,7 @@ def measure_headers(found: Int, calls: Addresses, answer: Int, totals: Longs) ->
         totals[3] += np.int64(load64(answer + U(16))) if load64(answer + U(8)) != U(0) else 0
 
 
-@_loop
+@kernel
 def survey(
     messages: Addresses, count: Int, calls: Addresses, scratch: Addresses, good: Addresses, topics: Addresses, headers: Addresses,
     errors: Words, partitions: Words, epochs: Words, kinds: Bytes, offsets: Longs, stamps: Longs, sizes: Longs, key_sizes: Longs, totals: Longs,
@@ -105,7 +102,7 @@ def survey(
     totals[0] = kept
 
 
-@_loop
+@kernel
 def copy(
     good: Addresses, start: Int, stop: Int, sizes: Longs, key_sizes: Longs, to: Addresses, ends: Words, key_ends: Words, nulls: Longs
 ) -> None:
@@ -133,7 +130,7 @@ def copy(
         ends[i - start + 1], key_ends[i - start + 1] = end, key_end
 
 
-@_loop
+@kernel
 def copy_headers(
     headers: Addresses, start: Int, stop: Int, calls: Addresses, scratch: Addresses, counts: Longs, sizes: Longs, value_sizes: Longs,
     to: Addresses,
@@ -163,27 +160,8 @@ def copy_headers(
             at += 1
 
 
-@_loop
+@kernel
 def destroy(events: Addresses, count: Int, calls: Addresses) -> None:
     """Give events back to the library, with their messages."""
     for i in range(count):
         _call_void(calls[_DESTROY], events[i])
-
-
-def compile_all() -> None:
-    """Compile every loop, or load it from the cache, by a call that does nothing."""
-    a, longs, words, octets = np.zeros(9, np.uint64), np.zeros(6, np.int64), np.zeros(6, np.int32), np.zeros(6, np.int8)
-    pop(a, 0, 0, 0, a, a, a)
-    survey(a, 0, a, a, a, a, a, words, words, words, octets, longs, longs, longs, longs, longs)
-    copy(a, 0, 0, longs, longs, a, words, words, longs)
-    copy_headers(a, 0, 0, a, a, longs, longs, longs, a)
-    destroy(a, 0, a)
-
-
-def cached() -> bool:
-    """Whether every loop is in the cache already."""
-    return _loop.cached()
-
-
-if __name__ == "__main__":
-    compile_all()

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from thalweg import registry
 from thalweg.errors import UserError
+from thalweg.kernels.child import COMPILER, interpreter
 from thalweg.model.events import Notice
 from thalweg.native.compiling import Compiling
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from thalweg.runtime.lineage import RecordIds
 
 _JIT: Final = "thalweg.kernels.jit:cache_folder"
-_UNSAVED: Final = "thalweg.kernels.jit:unsaved"
+_COMPILING: Final = f"{COMPILER}:compiling"
 _ELSEWHERE: Final = "THALWEG_CACHE names the folder to keep them in"
 _POLL_SECONDS: Final = 0.1
 _END_SECONDS: Final = 5.0
@@ -150,7 +151,7 @@ class Upgrade:
         """Let one child process compile everything that is missing, or wait for the one of another run. Raises OSError for a cache that takes nothing."""
         names = [name for name, path in self._wanted().items() if not warm(path)]
         folder: Path = registry.attribute(_JIT)()
-        self._compiling = Compiling.begin([*registry.interpreter(), "-m", "thalweg", "warmup", *names], folder)
+        self._compiling = Compiling.begin([*interpreter(), "-m", "thalweg", "warmup", *names], folder)
         if self._told and self._compiling is None:
             return
         self._told = True
@@ -190,14 +191,14 @@ def warm_up(path: str) -> None:
     Raises UserError where the cache cannot be written: the mark would have the next run compile what it thinks it loads.
     """
     try:
-        found, known = marker(path), warm(path)
-        if not known:
-            _need(found.parent)
-        registry.attribute(f"{path.split(':', maxsplit=1)[0]}:warm_up")()
-        if registry.attribute(_UNSAVED)():
-            raise UserError(f"compiled kernels cannot be written to {found.parent} (see the warnings); {_ELSEWHERE}")
-        if not known:
-            found.touch()
+        found, warm_up_it = marker(path), registry.attribute(f"{path.split(':', maxsplit=1)[0]}:warm_up")
+        if warm(path):
+            warm_up_it()
+            return
+        _need(found.parent)
+        with registry.attribute(_COMPILING)():
+            warm_up_it()
+        found.touch()
     except OSError as e:
         raise UserError(f"compiled kernels cannot be kept: {e}; {_ELSEWHERE}") from None
 

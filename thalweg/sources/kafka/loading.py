@@ -9,6 +9,7 @@ import time
 from typing import TYPE_CHECKING, Any, Final
 
 from thalweg import registry
+from thalweg.kernels.child import COMPILER, interpreter
 from thalweg.native.compiling import Compiling
 from thalweg.native.rdkafka import Unproved
 
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 FETCHING: Final = "thalweg.native.batches"
 DRAINING: Final = "thalweg.native.messages"
 _JIT: Final = "thalweg.kernels.jit:cache_folder"
+_KERNELS: Final = "thalweg.kernels.jit:kernels_of"
+_FILL: Final = f"{COMPILER}:fill"
 _CHECK_S: Final = 0.05
 _PAUSE_S: Final = 0.02
 _PATIENCE_S: Final = 5.0
@@ -77,15 +80,18 @@ class Loading:
         return self._stopping()
 
     def _load(self) -> None:
-        """Import, fill the cache, compile or load."""
+        """Import, fill the cache, load."""
         try:
-            compile_all, cached = registry.attribute(f"{self._module}:compile_all"), registry.attribute(f"{self._module}:cached")
-            if not cached():
+            registry.attribute(f"{self._module}:__name__")
+            loops = sys.modules[self._module]
+            kernels = registry.attribute(_KERNELS)(loops)
+            if not all(kernel.cached() for kernel in kernels):
                 self._settled.set()
                 if not _compiled_elsewhere(self._module, self._failing):
                     return
-            compile_all()
-            self._loops = sys.modules[self._module]
+            for kernel in kernels:
+                kernel.load()
+            self._loops = loops
         except Exception as e:  # noqa: BLE001 - whatever the compiler trips over, the other reader goes on
             self._failure = f"the copy loops cannot be compiled: {type(e).__name__}: {e}"
         finally:
@@ -101,8 +107,7 @@ def loading(module: str) -> Loading:
 
 def compile_all() -> None:
     """Compile every loop of this source, or load it from the cache."""
-    for module in (FETCHING, DRAINING):
-        registry.attribute(f"{module}:compile_all")()
+    registry.attribute(_FILL)((FETCHING, DRAINING))
 
 
 def _compiled_elsewhere(module: str, stopping: Callable[[], bool]) -> bool:
@@ -111,7 +116,7 @@ def _compiled_elsewhere(module: str, stopping: Callable[[], bool]) -> bool:
     Where the run has ended by itself, the child goes on for the next one; else it is ended.
     """
     # Our own interpreter and our own module: nothing in the command comes from outside.
-    command, folder = [*registry.interpreter(), "-c", f"from {module} import compile_all; compile_all()"], registry.attribute(_JIT)()
+    command, folder = [*interpreter(), "-m", COMPILER, module], registry.attribute(_JIT)()
     pause, child = threading.Event(), None
     while child is None or child.ended() is None:
         if not threading.main_thread().is_alive():
