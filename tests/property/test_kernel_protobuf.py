@@ -11,7 +11,6 @@ from google.protobuf import message_factory
 from google.protobuf.message import DecodeError
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numba import config
 
 from tests.oracle.agreement import protobuf_agrees
 from tests.oracle.protobuf import Watching, normal, state_of, table
@@ -22,6 +21,7 @@ from thalweg.codecs.protobuf.forms import Forms
 from thalweg.codecs.protobuf.kernel_decoder import compile_decoder
 from thalweg.errors import UserError
 from thalweg.kernels import program as p
+from thalweg.kernels.jit import disabled
 
 EXAMPLES = int(os.environ.get("KERNEL_EXAMPLES", "150"))
 OURS = ("UTF-8", "is missing", "no timestamp", "no duration", "no field number", "more than")
@@ -83,7 +83,7 @@ def test_skipping_is_as_strict(seed: int) -> None:
     protobuf_agrees(compile_decoder(of, wanted=names), of, [*good, *bad, *good], names)
 
 
-@pytest.mark.skipif(bool(config.DISABLE_JIT), reason="takes minutes uncompiled; the compiled run shows it")
+@pytest.mark.skipif(disabled(), reason="takes minutes uncompiled; the compiled run shows it")
 @settings(max_examples=max(EXAMPLES // 10, 10), deadline=None)
 @given(st.integers(0, 2**48))
 def test_many_rows_grow_the_arena(seed: int) -> None:

@@ -4,18 +4,12 @@ from __future__ import annotations
 
 import importlib
 import importlib.metadata
-import subprocess
-import sys
 from types import SimpleNamespace
-from typing import TYPE_CHECKING
 
 import pytest
 
 from thalweg import registry
 from thalweg.errors import MissingExtra, UserError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 class Entry(SimpleNamespace):
@@ -100,15 +94,3 @@ def test_other_missing_modules_are_not_hidden(monkeypatch: pytest.MonkeyPatch) -
 def test_attributes_are_loaded_by_path() -> None:
     """``module:name`` is imported when it is asked for."""
     assert registry.attribute("thalweg.registry:names") is registry.names
-
-
-def test_children_import_what_we_import(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """A `colorsys.py` that lies beside a pipeline is no module of ours, unless Python was started to take modules from there."""
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "colorsys.py").write_text("raise SystemExit(3)")
-    apart = registry.interpreter()
-    monkeypatch.syspath_prepend(str(tmp_path))
-
-    assert apart == [sys.executable, "-P"]
-    assert registry.interpreter() == [sys.executable]
-    assert subprocess.run([*apart, "-c", "import colorsys"], check=False).returncode == 0

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numba.core import config
 
 from thalweg.arrow import record_id_kernel
 from thalweg.arrow.batch import RawBatch
 from thalweg.arrow.record_id import record_ids
 from thalweg.arrow.record_id_kernel import kernel_record_ids, make
+from thalweg.kernels.jit import disabled
 
 if TYPE_CHECKING:
     import pytest
@@ -34,7 +34,7 @@ def raw(rows: list[dict[str, Any]]) -> RawBatch:
     return RawBatch(pa.record_batch({name: pa.array([row[name] for row in rows], kind) for name, kind in TYPES.items()}), (), 1)
 
 
-@settings(deadline=None, max_examples=5 if config.DISABLE_JIT else 150)
+@settings(deadline=None, max_examples=5 if disabled() else 150)
 @given(st.lists(PLACES, max_size=12), st.none() | st.text(max_size=30), st.integers(0, 3))
 def test_equal_to_the_exact_path(rows: list[dict[str, Any]], cluster: str | None, cut: int) -> None:
     """NULL and empty parts, offsets or message ids, slices (MET-05, DDP)."""

@@ -10,13 +10,13 @@ import pytest
 from blake3 import blake3 as reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numba.core import config
 
 from thalweg.arrow.record_id_kernel import digests
+from thalweg.kernels.jit import disabled
 
 EDGES = [0, 1, 3, 63, 64, 65, 127, 128, 1023, 1024, 1025, 2047, 2048, 2049, 3072, 3073, 4096, 4097, 5000, 5120, 7168, 8192, 8193]
 LARGE = [16_384, 16_385, 31_744, 65_537, 102_400, 1_048_577]
-INTERPRETED = bool(config.DISABLE_JIT)
+INTERPRETED = disabled()
 DATA = bytes(i * 7 % 251 for i in range(1_048_577))
 
 

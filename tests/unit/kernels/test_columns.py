@@ -2,31 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pyarrow as pa
 
 from thalweg.arrow.builders import Finisher, slots_of, table_of
-from thalweg.kernels import columns
 from thalweg.kernels import program as p
 from thalweg.kernels.arena import Arena
+from thalweg.kernels.columns import nulls, room
 from thalweg.kernels.jit import kernel
-
-if TYPE_CHECKING:
-    from thalweg.kernels.memory import Bytes, Int, Longs, Words
+from thalweg.kernels.memory import Bytes, Int, Longs, Words
 
 
 @kernel
 def write_nulls(cols: Longs, k: Int, h8: Bytes, h32: Words, h64: Longs, counters: Longs, stack: Longs) -> None:
     """A NULL row."""
-    columns.nulls(cols, 0, k, h8, h32, h64, counters, stack, 0)
+    nulls(cols, 0, k, h8, h32, h64, counters, stack, 0)
 
 
 @kernel
 def ask_room(cols: Longs, rows: Int, h32: Words, counters: Longs, used: Longs, used_bytes: Longs) -> Int:
     """What is left."""
-    return columns.room(cols, rows, h32, counters, used, used_bytes)
+    return room(cols, rows, h32, counters, used, used_bytes)
 
 
 def test_null_rows_are_null_everywhere() -> None:

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from thalweg.kernels import keys
 from thalweg.kernels.jit import kernel
-
-if TYPE_CHECKING:
-    from thalweg.kernels.memory import Bytes, Int, Words
+from thalweg.kernels.keys import repeats as key_repeats
+from thalweg.kernels.memory import Bytes, Int, Words
 
 
 @kernel
 def search(h8: Bytes, h32: Words, offs: Int, data: Int, first: Int, end: Int, seen: Words) -> Int:
     """1 where a key repeats."""
-    return np.int64(1 if keys.repeats(h8, h32, offs, data, first, end, seen) else 0)
+    return np.int64(1 if key_repeats(h8, h32, offs, data, first, end, seen) else 0)
 
 
 def repeats(found: list[bytes]) -> bool:

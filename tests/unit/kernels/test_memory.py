@@ -2,41 +2,36 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from thalweg.kernels import memory
 from thalweg.kernels.jit import kernel
-
-if TYPE_CHECKING:
-    from thalweg.kernels.memory import Bytes, Int, Longs
+from thalweg.kernels.memory import Bytes, Int, Longs, U, copy, high_bits, put_varint, unzigzag, utf8_fault, varint, zigzag
 
 
 @kernel
 def read_varint(src: Bytes, p: Int, end: Int, out: Longs) -> None:
     """``out`` becomes the value, its zigzag reading and the next position."""
-    v, q = memory.varint(src, p, end)
+    v, q = varint(src, p, end)
     out[0] = v
-    out[1] = memory.unzigzag(v)
+    out[1] = unzigzag(v)
     out[2] = q
 
 
 @kernel
 def write_varint(dst: Bytes, d: Int, v: Int) -> Int:
     """A zigzag varint."""
-    return memory.put_varint(dst, d, memory.zigzag(v))
+    return put_varint(dst, d, zigzag(v))
 
 
 @kernel
 def copy_text(src: Bytes, p: Int, n: Int, end: Int, dst: Bytes, d: Int, out: Longs) -> None:
     """``out`` becomes whether there was a byte that is not ASCII, twice, and where UTF-8 breaks."""
-    out[0] = memory.copy(src, p, n, end, dst, d) != memory.U(0)
-    out[1] = memory.high_bits(src, p, n) != memory.U(0)
-    out[2] = memory.utf8_fault(src, p, p + n)
+    out[0] = copy(src, p, n, end, dst, d) != U(0)
+    out[1] = high_bits(src, p, n) != U(0)
+    out[2] = utf8_fault(src, p, p + n)
 
 
 def varint_of(value: int) -> bytes:

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import operator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
-from numba.core import config, types
+from numba.core import types
 from numba.core.registry import cpu_target
 
-from thalweg.kernels import passes
-from thalweg.kernels.jit import apart, inline, kernel, merged
+from thalweg.kernels import compiler, passes
+from thalweg.kernels.calling import Native, Signature
+from thalweg.kernels.jit import apart, disabled, inline, kernel, merged
+from thalweg.kernels.memory import Int, Longs
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from thalweg.kernels.memory import Int, Longs
-
-pytestmark = pytest.mark.skipif(bool(config.DISABLE_JIT), reason="the compiler is switched off")
+pytestmark = pytest.mark.skipif(disabled(), reason="the compiler is switched off")
 
 
 @inline
@@ -59,28 +56,24 @@ def probe(values: Longs, most: Int) -> Int:
     return out
 
 
-@pytest.fixture(autouse=True)
-def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Compiled here, not loaded."""
-    monkeypatch.setenv("THALWEG_CACHE", str(tmp_path))
-    monkeypatch.setattr(probe, "_cache", type(probe._cache)(probe.py_func))  # type: ignore[attr-defined]
-
-
 @pytest.mark.parametrize(("values", "most", "wanted"), [([3, 10, 20], 100, 39), ([30, 1], 40, 71), ([-5, 9], 7, -15), ([8], 0, 0)])
 def test_parts_do_what_python_does(values: list[int], most: int, wanted: int) -> None:
     """Parts that are inlined, kept apart and merged, one in the other."""
-    assert probe(np.array(values), np.int64(most)) == wanted
+    function = probe.__wrapped__  # type: ignore[attr-defined]
+    native = Native("probe", compiler.compiled(function), Signature.of(function))
+
+    assert native([np.array(values), most]) == wanted == function(np.array(values), np.int64(most))
 
 
 def test_parts_have_no_machine_code() -> None:
     """A function that only kernels call is linked into them, and has no address of its own."""
-    probe(np.array([1, 2]), np.int64(3))
-    (compiled,) = sum_of.overloads.values()  # type: ignore[attr-defined]
+    compiler.compiled(probe.__wrapped__)  # type: ignore[attr-defined]
+    (made,) = compiler._part(sum_of, ("apart",)).overloads.values()
 
-    assert isinstance(compiled.library, passes._PartLibrary)
-    assert compiled.library.get_pointer_to_function(compiled.fndesc.llvm_func_name) == 0
-    assert twice.overloads  # type: ignore[attr-defined]
-    assert not clipped.overloads  # type: ignore[attr-defined]
+    assert isinstance(made.library, passes._PartLibrary)
+    assert made.library.get_pointer_to_function(made.fndesc.llvm_func_name) == 0
+    assert compiler._part(twice, ("inline",)).overloads
+    assert not compiler._part(clipped, ("merged",)).overloads
 
 
 def test_an_operator_is_asked_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -94,6 +87,6 @@ def test_an_operator_is_asked_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
     for kind in (types.int64, types.int64, types.uint64):
         found.resolve_function_type(plus, (kind, kind), {})
     for _ in range(2):
-        found.resolve_function_type(types.Dispatcher(sum_of), (types.int64,), {})
+        found.resolve_function_type(types.Dispatcher(compiler._part(sum_of, ("apart",))), (types.int64,), {})
 
     assert len(asked) == 4

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -15,9 +15,6 @@ from thalweg.native import messages
 from thalweg.native.rdkafka import address_of
 from thalweg.sources.kafka import columnar
 from thalweg.sources.kafka.reader import Block, make_block
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 POINTER = ctypes.c_void_p
 Headers = list[tuple[bytes, bytes | None]]
@@ -241,11 +238,3 @@ def test_every_message_is_destroyed_once() -> None:
     columnar.Copying(messages, library.calls(), str).destroy(library.messages, 3)
 
     assert library.destroyed == [0, 1, 2]
-
-
-def test_compiled_loops_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An empty cache is seen as empty."""
-    messages.compile_all()
-    monkeypatch.setenv("THALWEG_CACHE", str(tmp_path))
-
-    assert messages.cached() is not messages._JIT

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import errno
 import os
 import signal
 import sys
 import threading
 import time
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -306,7 +308,8 @@ def test_record_ids_change_over_too(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_warming_leaves_a_mark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The mark lies in the folder of the cache, which changes with every kernel, version and processor."""
-    monkeypatch.setattr(registry, "attribute", lambda path: (lambda: tmp_path / "k") if path.endswith("cache_folder") else (lambda: None))
+    known = {"cache_folder": lambda: tmp_path / "k", "compiling": nullcontext, "warm_up": lambda: None}
+    monkeypatch.setattr(registry, "attribute", lambda path: known[path.rpartition(":")[2]])
 
     assert not warm("some.module:make")
     warm_up("some.module:make")
@@ -314,12 +317,16 @@ def test_warming_leaves_a_mark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert marker("some.module:make").parent == tmp_path / "k"
 
 
-@pytest.mark.parametrize("lost", [["decode"], []])
-def test_kernels_that_cannot_be_kept_leave_no_mark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lost: list[str]) -> None:
+@pytest.mark.parametrize("is_full", [True, False])
+def test_kernels_that_cannot_be_kept_leave_no_mark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, is_full: bool) -> None:
     """On a full disk, or where nothing may be written, the next run must not take kernels for compiled; the user is told where they can go."""
-    folder = tmp_path / "k" if lost else tmp_path / "file" / "k"
+
+    def fail() -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    folder = tmp_path / "k" if is_full else tmp_path / "file" / "k"
     (tmp_path / "file").write_text("")
-    known = {"cache_folder": lambda: folder, "unsaved": lambda: lost, "warm_up": lambda: None}
+    known = {"cache_folder": lambda: folder, "compiling": nullcontext, "warm_up": fail}
     monkeypatch.setattr(registry, "attribute", lambda path: known[path.rpartition(":")[2]])
 
     with pytest.raises(UserError, match="THALWEG_CACHE names the folder"):

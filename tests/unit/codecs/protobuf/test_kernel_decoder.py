@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from numba import config
 
 from tests.oracle.protobuf import decoded, is_slow, message, reference, table
 from thalweg.codecs.protobuf.kernel_decoder import compile_decoder
 from thalweg.kernels import program as p
+from thalweg.kernels.jit import disabled
 
 ALL = """
 syntax = "proto3"; package t;
@@ -233,7 +233,7 @@ def test_depth_is_bounded() -> None:
     assert decoded(of, b"\x9b\x01" * 200_000 + b"\x9c\x01" * 200_000) == "decode.limit"
 
 
-@pytest.mark.skipif(bool(config.DISABLE_JIT), reason="takes minutes uncompiled; the compiled run shows it")
+@pytest.mark.skipif(disabled(), reason="takes minutes uncompiled; the compiled run shows it")
 def test_claims_are_bounded() -> None:
     """A small payload that claims very many messages ends at once with a code (DEC-06)."""
     wide = 'syntax = "proto3"; package t; message W { repeated Item i = 1; } message Item {' + "".join(f"int64 f{i} = {i + 1};" for i in range(1_000)) + "}"
