@@ -13,7 +13,7 @@ from thalweg.native.rdkafka import Unproved
 from thalweg.sources.kafka.fetch.scram import HASHES
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
 PLAIN: Final = "PLAIN"
 _MECHANISMS: Final = frozenset({PLAIN, *HASHES})
@@ -128,22 +128,23 @@ def _certify(context: ssl.SSLContext, conf: Mapping[str, str]) -> None:
     if certificate is None or key is None:
         raise Unproved("'ssl.certificate.location' and 'ssl.key.location' are not both set")
     try:
-        with contextlib.ExitStack() as files:
-            certificate_file, key_file = _path(conf, certificate, files), _path(conf, key, files)
+        with _file(conf, certificate) as certificate_file, _file(conf, key) as key_file:
             # Without any password, the library would ask for one on the terminal.
             context.load_cert_chain(certificate_file, key_file, password=conf.get("ssl.key.password", ""))
     except (OSError, ValueError, TypeError) as e:
         raise _unreadable(f"{certificate}' or '{key}", e) from None
 
 
-def _path(conf: Mapping[str, str], name: str, files: contextlib.ExitStack) -> str:
-    """Where the content of a property lies: where it says, or in a file of ``files`` that nobody else can read."""
+@contextlib.contextmanager
+def _file(conf: Mapping[str, str], name: str) -> Iterator[str]:
+    """Where the content of a property lies: where it says, or for a while in a file that nobody else can read."""
     if not name.endswith(".pem"):
-        return conf[name]
-    file = files.enter_context(tempfile.NamedTemporaryFile("w", encoding="utf-8"))
-    file.write(conf[name])
-    file.flush()
-    return file.name
+        yield conf[name]
+        return
+    with tempfile.NamedTemporaryFile("w", encoding="utf-8") as file:
+        file.write(conf[name])
+        file.flush()
+        yield file.name
 
 
 def _one_of(conf: Mapping[str, str], *keys: str) -> str | None:
