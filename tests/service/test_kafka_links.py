@@ -3,22 +3,35 @@
 from __future__ import annotations
 
 import select
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.services.kafka import KafkaServer, make_kafka
+from tests.services.process import need_tools
 from thalweg.native.rdkafka import Unproved
 from thalweg.sources.kafka.fetch.access import access
 from thalweg.sources.kafka.fetch.link import Link, LinkFailed
 from thalweg.sources.kafka.fetch.wire import API_VERSIONS, api_versions
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
 pytestmark = pytest.mark.service
 
 LOGIN = {"sasl.username": "alice", "sasl.password": "wonderland"}
+
+
+@pytest.fixture(scope="module")
+def short_logins(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaServer]:
+    """A broker that believes a login for two seconds."""
+    need_tools()
+    server = make_kafka(tmp_path_factory.mktemp("short") / "kafka", "connections.max.reauth.ms=2000")
+    server.start()
+    yield server
+    server.kill()
 
 
 def conf(server: Mapping[str, Any], protocol: str, **more: str) -> dict[str, str]:
@@ -61,6 +74,20 @@ def test_every_login(kafka_server: dict[str, Any], listener: str, mechanism: str
 
     assert knows_fetch(link)
     assert knows_fetch(link)
+
+    link.close()
+
+
+@pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-512"])
+def test_a_login_that_ends(short_logins: KafkaServer, mechanism: str) -> None:
+    """A broker that wants to see a login every two seconds keeps the connection for longer than that."""
+    facts = short_logins.facts
+    link = opened(facts["sasl_ssl"], {**conf(facts, "sasl_ssl", sasl_mechanism=mechanism), **LOGIN})
+    until, answers = time.monotonic() + 4.5, set()
+    while time.monotonic() < until:
+        answers.add(knows_fetch(link))
+
+    assert answers == {True}
 
     link.close()
 

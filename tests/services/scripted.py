@@ -59,12 +59,12 @@ class Peer:
         self.answer(request.correlation_id, struct.pack(">hi", error, len(mechanisms)) + names)
         return request
 
-    def take_step(self, reply: Callable[[bytes], bytes], error: int = 0, message: str | None = None) -> Request:
+    def take_step(self, reply: Callable[[bytes], bytes], error: int = 0, message: str | None = None, lifetime_ms: int = 0) -> Request:
         """Answer SaslAuthenticate; ``reply`` is given what the client says."""
         request = self.asked()
         words = struct.pack(">h", -1) if message is None else struct.pack(">h", len(message)) + message.encode()
         data = reply(request.body[4:])
-        self.answer(request.correlation_id, struct.pack(">h", error) + words + struct.pack(">i", len(data)) + data + bytes(8))
+        self.answer(request.correlation_id, struct.pack(">h", error) + words + struct.pack(">i", len(data)) + data + struct.pack(">q", lifetime_ms))
         return request
 
     def ended(self) -> bool:

@@ -35,6 +35,8 @@ _ID_BYTES: Final = 4
 _SEND_SECONDS: Final = 10.0
 _STEP: Final = 1 << 18
 """The buffer grows by multiples of this."""
+_RENEWED: Final = 0.8
+"""Part of a login's life after which it is shown again."""
 _LONGEST_WORDS: Final = 300
 _NOT_YET: Final = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
 
@@ -53,9 +55,9 @@ class Link:
         self._head = memoryview(bytearray(wire.HEAD.size))
         self._head_bytes = 0
         self._buffer: npt.NDArray[np.uint8] = np.empty(0, np.uint8)
-        self._view = self._buffer.data
         self._size = 0
         self._bytes = 0
+        self._renew_at = math.inf
 
     @classmethod
     def open(cls, host: str, port: int, access: Access, seconds: float) -> Self:
@@ -73,7 +75,13 @@ class Link:
 
     def send(self, api_key: int, version: int, body: bytes) -> int:
         """Ask, and return the correlation id; never before the last answer is whole. Raises LinkFailed, after a few seconds at most."""
-        return self._send(api_key, version, body, time.monotonic() + _SEND_SECONDS)
+        deadline = time.monotonic() + _SEND_SECONDS
+        login = self._access.login
+        if login is not None and time.monotonic() >= self._renew_at and not self._outstanding:
+            kept, self._buffer = self._buffer, np.empty(0, np.uint8)  # the last answer is still being read
+            self._log_in(login, deadline)
+            self._buffer = kept
+        return self._send(api_key, version, body, deadline)
 
     def receive(self) -> npt.NDArray[np.uint8] | None:
         """What follows the correlation id of the answer, valid until the next one; None where it has not come yet. Never waits; raises LinkFailed."""
@@ -82,7 +90,7 @@ class Link:
             if self._head_bytes < len(self._head):
                 return None
             self._size = self._announced()
-        self._bytes = self._fill(self._view, self._bytes, self._size)
+        self._bytes = self._fill(self._buffer.data, self._bytes, self._size)
         if self._bytes < self._size:
             return None
         self._head_bytes = self._bytes = 0
@@ -126,9 +134,8 @@ class Link:
         if not self._outstanding or correlation_id != self._asked:
             raise self._failed("an answer to another question has come")
         if size > len(self._buffer):
-            self._view = memoryview(b"")
+            self._buffer = np.empty(0, np.uint8)  # the smaller one goes before the larger one comes
             self._buffer = np.empty(-(-size // _STEP) * _STEP, np.uint8)
-            self._view = self._buffer.data
         return size
 
     def _send(self, api_key: int, version: int, body: bytes, deadline: float) -> int:
@@ -176,7 +183,8 @@ class Link:
                 raise Unproved(f"the broker {self._name} does not know version {version} of {name}")
 
     def _log_in(self, login: Login, deadline: float) -> None:
-        """Show who we are."""
+        """Show who we are; a broker may want to see it again after a while, on the same connection."""
+        self._renew_at = math.inf
         try:
             answer = wire.sasl_handshake(self._ask(wire.SASL_HANDSHAKE, 1, wire.text(login.mechanism), deadline))
             if answer.error:
@@ -196,6 +204,8 @@ class Link:
         answer = wire.sasl_authenticate(self._ask(wire.SASL_AUTHENTICATE, 1, wire.sized(data), deadline))
         if answer.error:
             raise self._failed(_scrubbed(f"the broker refuses {login.username}: {answer.message or answer.error}", login))
+        if answer.lifetime_ms > 0:
+            self._renew_at = time.monotonic() + answer.lifetime_ms / 1000 * _RENEWED
         return answer.data
 
     def _failed(self, reason: str) -> LinkFailed:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import select
 import socket
 import struct
@@ -270,6 +271,37 @@ def test_a_plain_login() -> None:
 
     assert isinstance(broker.said, tuple)
     assert [(r.api_key, r.version, r.body) for r in broker.said[1:]] == [(17, 1, b"\0\5PLAIN"), (36, 1, b"\0\0\0\x11\0alice\0wonderland")]
+
+
+def test_a_login_that_ends() -> None:
+    """Before its life is over it is shown again, ahead of the next question; the last answer stays as it is."""
+
+    def script(peer: Peer) -> list[Request]:
+        peer.tell_versions()
+        peer.take_mechanism("PLAIN")
+        peer.take_step(lambda _: b"", lifetime_ms=1)
+        peer.answer(peer.asked().correlation_id, b"first")
+        seen = [peer.take_mechanism("PLAIN"), peer.take_step(lambda _: bytes(9)), peer.asked()]
+        peer.answer(seen[-1].correlation_id, b"other")
+        return seen
+
+    with ScriptedBroker(script) as broker:
+        both = Pair(opened(broker, **login("PLAIN")), Peer(socket.socket()))
+        both.link._renew_at = math.inf
+        both.link.send(1, 11, b"")
+        first = both.answer()
+        both.link._renew_at = 0
+        both.link.send(1, 11, b"")
+        kept = first.tobytes()
+
+        assert both.answer().tobytes() == b"other"
+
+        both.link.close()
+        both.peer.sock.close()
+
+    assert kept == b"first"
+    assert isinstance(broker.said, list)
+    assert [request.api_key for request in broker.said] == [17, 36, 1]
 
 
 def test_a_mechanism_that_is_not_taken() -> None:

@@ -37,10 +37,10 @@ def test_a_handshake_names_mechanisms() -> None:
 
 
 @pytest.mark.parametrize(("data", "found"), [
-    (struct.pack(">hhi", 0, -1, 2) + b"ok" + bytes(8), (0, "", b"ok")),
-    (struct.pack(">hh", 58, 2) + b"no" + struct.pack(">i", -1) + bytes(8), (58, "no", b"")),
+    (struct.pack(">hhi", 0, -1, 2) + b"ok" + struct.pack(">q", 9000), (0, "", b"ok", 9000)),
+    (struct.pack(">hh", 58, 2) + b"no" + struct.pack(">i", -1) + bytes(8), (58, "no", b"", 0)),
 ])
-def test_a_step_may_have_no_words_or_no_data(data: bytes, found: tuple[int, str, bytes]) -> None:
+def test_a_step_may_have_no_words_or_no_data(data: bytes, found: tuple[int, str, bytes, int]) -> None:
     """Missing words and missing data are empty."""
     assert wire.sasl_authenticate(data) == found
 
