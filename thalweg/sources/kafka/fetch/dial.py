@@ -38,7 +38,11 @@ def _connected(host: str, port: int, name: str, deadline: float) -> socket.socke
         if left <= 0:
             reason = "no time is left"
             break
-        sock = socket.socket(family, kind, protocol)
+        try:
+            sock = socket.socket(family, kind, protocol)
+        except OSError as e:
+            reason = e
+            continue
         try:
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)

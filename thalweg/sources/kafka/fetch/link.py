@@ -58,6 +58,7 @@ class Link:
         self._size = 0
         self._bytes = 0
         self._renew_at = math.inf
+        self._fault = ""
 
     @classmethod
     def open(cls, host: str, port: int, access: Access, seconds: float) -> Self:
@@ -74,7 +75,7 @@ class Link:
         return link
 
     def send(self, api_key: int, version: int, body: bytes) -> int:
-        """Ask, and return the correlation id; never before the last answer is whole. Raises LinkFailed, after a few seconds at most."""
+        """Ask, and return the correlation id; never before the last answer is whole. Raises LinkFailed, after ten seconds at most."""
         deadline = time.monotonic() + _SEND_SECONDS
         login = self._access.login
         if login is not None and time.monotonic() >= self._renew_at and not self._outstanding:
@@ -85,6 +86,8 @@ class Link:
 
     def receive(self) -> npt.NDArray[np.uint8] | None:
         """What follows the correlation id of the answer, valid until the next one; None where it has not come yet. Never waits; raises LinkFailed."""
+        if self._fault:
+            raise LinkFailed(self._fault)
         if self._head_bytes < len(self._head):
             self._head_bytes = self._fill(self._head, self._head_bytes, len(self._head))
             if self._head_bytes < len(self._head):
@@ -140,6 +143,8 @@ class Link:
 
     def _send(self, api_key: int, version: int, body: bytes, deadline: float) -> int:
         """Ask before ``deadline``."""
+        if self._fault:
+            raise LinkFailed(self._fault)
         if self._outstanding:
             raise RuntimeError("a broker is asked one thing at a time")
         self._asked = (self._asked + 1) & 0x7FFFFFFF
@@ -209,10 +214,9 @@ class Link:
         return answer.data
 
     def _failed(self, reason: str) -> LinkFailed:
-        """End the connection; to be raised."""
-        self.close()
-        self._head_bytes = 0
-        return LinkFailed(f"{self._name}: {reason}")
+        """To be raised, now and whenever the connection is used again; the socket stays open for the selector that it may be in."""
+        self._fault = f"{self._name}: {reason}"
+        return LinkFailed(self._fault)
 
 
 def _scrubbed(words: str, login: Login) -> str:

@@ -62,10 +62,11 @@ def test_a_broker_that_nobody_finds(host: str, seconds: float, reason: str) -> N
 
 
 def test_every_address_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A name with several addresses is reached by the first that listens."""
+    """A name with several addresses, one of a family that there is not, is reached by the first that listens."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
         addresses = [("127.0.0.1", free_ports(1)[0]), listening.getsockname()]
         known = [(socket.AF_INET, socket.SOCK_STREAM, 0, "", address) for address in addresses]
+        known.insert(0, (-2, socket.SOCK_STREAM, 0, "", addresses[0]))
         monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: known)
         sock = dial("broker", 1, None, soon())
         reached = sock.getpeername()
