@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from thalweg.arrow.batch import BadRows
-from thalweg.native import messages
+from thalweg.native import machine, messages
 from thalweg.native.rdkafka import address_of
 from thalweg.sources.kafka import columnar
 from thalweg.sources.kafka.reader import Block, make_block
@@ -248,4 +248,4 @@ def test_compiled_loops_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     messages.compile_all()
     monkeypatch.setenv("THALWEG_CACHE", str(tmp_path))
 
-    assert messages.cached() is not messages._JIT
+    assert messages.cached() is not machine._JIT
