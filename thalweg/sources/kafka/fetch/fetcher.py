@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import selectors
+from collections import deque
 from typing import TYPE_CHECKING, Any, Final
 
 from confluent_kafka import KafkaException
@@ -85,6 +86,7 @@ class Fetcher:
         self._ends: dict[Key, int] = {}
         self._said: dict[Key, int] = {}
         """Ends that were handed on."""
+        self._turn = 0
         self._lost_ns = -_PATIENCE_NS
         self.trouble: str | None = None
         """Why fetching cannot go on; the client has to take over."""
@@ -168,7 +170,10 @@ class Fetcher:
     def _round(self, taken: Taken, count: int) -> None:
         """Look at each broker once: take what it has sent, and ask it for more."""
         now_ns = self._clock.monotonic_ns()
-        for address in list(self._peers):
+        self._turn += 1
+        addresses = deque(self._peers)
+        addresses.rotate(-self._turn)  # each is the first in its turn: one that is quick must not leave nothing for the others
+        for address in addresses:
             peer = self._peers[address]
             if not peer.batches and not self._exchanged(peer, now_ns):
                 self._lose(address, now_ns)

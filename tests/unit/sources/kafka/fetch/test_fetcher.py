@@ -93,6 +93,23 @@ def test_records_come_from_all_brokers(readers: Readers) -> None:
     assert notices(readers) == []
 
 
+def test_every_broker_has_its_turn(readers: Readers) -> None:
+    """Where less is taken than one broker has ready, the others are not left behind."""
+    reading = readers.open("t", group=False)
+    fetching = reading.source._tap._fetcher
+    seen: list[set[int]] = [set() for _ in range(40)]
+    deadline = time.monotonic() + 20
+    for partitions in seen:
+        while not partitions:
+            assert time.monotonic() < deadline
+
+            partitions |= {key[1] for block in fetching.take(10, 0.02).blocks for key in block.keys}
+
+    leaders = {key[1]: address for address, peer in fetching._peers.items() for key in peer.keys}
+    for some in (seen[20:26], seen[34:]):
+        assert {leaders[index] for index in set.union(*some)} == set(fetching._peers)
+
+
 def test_records_that_come_later(readers: Readers, cluster: MockCluster) -> None:
     """A run that waits at the end goes on with what is produced then; the lag is known throughout."""
     reading = readers.open("t")
