@@ -215,9 +215,11 @@ def _tailed(workspace: Workspace, question: Question) -> tuple[str, int | None]:
 def _schema(workspace: Workspace, piece: Piece, sql: str) -> pa.Schema:
     """The schema of a query; what the engine refuses is shown at its place."""
     try:
-        return workspace.session.schema_of(sql)
+        schema = workspace.session.schema_of(sql)
+        workspace.session.plan(sql)
     except QueryRefused as e:
         raise _refused(workspace, piece, e) from e
+    return schema
 
 
 def _refused(workspace: Workspace, piece: Piece, error: QueryRefused) -> UserError:

@@ -99,6 +99,8 @@ def test_an_error_leaves_the_workspace_usable(desk: Desk) -> None:
         desk.type("SELECT nope FROM orders;")
     with pytest.raises(ScriptError, match=r"did you mean clean\?"):
         desk.type("SELECT * FROM cleen;")
+    with pytest.raises(ScriptError, match=r"input:1:40: the engine has no plan .*unnest\(tags\)"):
+        desk.type("SELECT x FROM orders CROSS JOIN UNNEST(tags) AS u(x);")
     with pytest.raises(ScriptError, match="no closing"):
         desk.type("SELECT (1 FROM orders;")
     with pytest.raises(ScriptError, match="input:1:11: expected: an expression, found the end"):
