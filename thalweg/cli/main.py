@@ -169,7 +169,7 @@ def _describe_schema(commands: argparse._SubParsersAction[argparse.ArgumentParse
     what = "an Avro schema, a JSON schema, a Protobuf descriptor set, a .proto file or a folder of them; with --registry SUBJECT or SUBJECT:VERSION"
     parser.add_argument("schema", metavar="SCHEMA", help=what)
     parser.add_argument("--registry", metavar="URL", help="the schema registry that holds the subject, or a folder")
-    parser.add_argument("--message", metavar="NAME", help="full name of the message or record, where there are several")
+    parser.add_argument("--message", metavar="NAME", help="the message or record, where there are several: Order, shop.Order, Order.Line")
     parser.add_argument(
         "--option", dest="given", metavar="KEY=VALUE", action="append", type=_pair, default=[],
         help="an option as in SQL, such as decode.max_depth=3 or basic-auth.user-info=${WHO}; may be repeated",
@@ -180,7 +180,7 @@ def _describe_schema(commands: argparse._SubParsersAction[argparse.ArgumentParse
 def _warmup(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """``twg warmup``."""
     parser = _command(commands, "warmup", "compile the decoders for this machine ahead of the first run", _run_warmup)
-    parser.add_argument("formats", metavar="FORMAT", nargs="*", help="json, avro, ... (default: all)")
+    parser.add_argument("formats", metavar="FORMAT", nargs="*", help="avro, json, protobuf, kafka, ... (default: all)")
 
 
 def _settings(parser: argparse.ArgumentParser) -> None:
