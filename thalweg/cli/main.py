@@ -9,7 +9,7 @@ import signal
 import sys
 from typing import TYPE_CHECKING, NoReturn
 
-from thalweg import __version__, registry
+from thalweg import __version__, interrupt, registry
 from thalweg.errors import ThalwegError, UserError
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO})
 
 
 def run() -> NoReturn:
-    """Entry point of the console script and of ``python -m thalweg``."""
+    """The whole command, as ``thalweg.__main__`` starts it."""
     _fill_streams()
     sys.exit(main(sys.argv[1:]))
 
@@ -52,6 +52,7 @@ def _guarded(call: Callable[[argparse.Namespace], int], arguments: argparse.Name
     except BrokenPipeError:
         return EXIT_CLOSED_PIPE
     except KeyboardInterrupt:
+        sys.stderr.write("interrupted\n")
         return EXIT_INTERRUPTED
     except (SystemExit, GeneratorExit):
         raise
@@ -202,28 +203,35 @@ def _pair(text: str) -> tuple[str, str]:
 def _run_stream(a: argparse.Namespace) -> int:
     """Call the command's module; the allocators are told first."""
     registry.attribute("thalweg.native.allocators:settle")()
-    return int(registry.attribute("thalweg.cli.stream:stream")(a.file, settings=dict(a.settings), rewrite=a.rewrite, yes=a.yes, debug=a.debug))
+    return _loaded("thalweg.cli.stream:stream")(a.file, settings=dict(a.settings), rewrite=a.rewrite, yes=a.yes, debug=a.debug)
+
+
+def _loaded(path: str) -> Callable[..., int]:
+    """A command; once it is there Ctrl-C is its own affair."""
+    found: Callable[..., int] = registry.attribute(path)
+    interrupt.release()
+    return found
 
 
 def _run_check(a: argparse.Namespace) -> int:
     """Call the command's module."""
-    return int(registry.attribute("thalweg.cli.check:check")(a.file, format=a.format, connect=a.connect, settings=dict(a.settings)))
+    return _loaded("thalweg.cli.check:check")(a.file, format=a.format, connect=a.connect, settings=dict(a.settings))
 
 
 def _run_repl(a: argparse.Namespace) -> int:
     """Call the command's module; the allocators are told first."""
     registry.attribute("thalweg.native.allocators:settle")()
-    return int(registry.attribute("thalweg.cli.repl.command:repl")(a.file, commands=a.commands, format=a.format, settings=dict(a.settings), debug=a.debug))
+    return _loaded("thalweg.cli.repl.command:repl")(a.file, commands=a.commands, format=a.format, settings=dict(a.settings), debug=a.debug)
 
 
 def _run_describe_schema(a: argparse.Namespace) -> int:
     """Call the command's module."""
-    return int(registry.attribute("thalweg.cli.describe:describe_schema")(a.schema, registry=a.registry, message=a.message, given=a.given, format=a.format))
+    return _loaded("thalweg.cli.describe:describe_schema")(a.schema, registry=a.registry, message=a.message, given=a.given, format=a.format)
 
 
 def _run_warmup(a: argparse.Namespace) -> int:
     """Call the command's module."""
-    return int(registry.attribute("thalweg.cli.warmup:warmup")(a.formats))
+    return _loaded("thalweg.cli.warmup:warmup")(a.formats)
 
 
 def _run_version(_: argparse.Namespace) -> int:
