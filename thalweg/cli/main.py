@@ -60,7 +60,7 @@ def _guarded(call: Callable[[argparse.Namespace], int], arguments: argparse.Name
         registry.attribute("thalweg.cli.render:show_error")(e, sys.stderr)
         if arguments.debug:
             registry.attribute("traceback:print_exception")(e)
-        return EXIT_USAGE if isinstance(e, UserError) else EXIT_FAILED
+        return EXIT_USAGE if isinstance(e, UserError) and not e.unanswered else EXIT_FAILED
     except BaseException as e:  # noqa: BLE001 - a panic in the engine is a BaseException too
         return _unexpected(e, arguments)
 
