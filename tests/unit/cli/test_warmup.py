@@ -27,7 +27,7 @@ def test_formats_and_sources_are_compiled(monkeypatch: pytest.MonkeyPatch, capsy
     assert [path.split(".")[2] for path in done] == ["json"]
 
     assert warmup.warmup([]) == 0
-    assert {path.partition(":")[0].split(".")[2] for path in done[1:]} >= {"avro", "json", "messages"}
+    assert {path.partition(":")[0].split(".")[2] for path in done[1:]} >= {"avro", "json", "kafka"}
     assert "kafka: ready after 0.0 s" in capsys.readouterr().out.splitlines()
     assert warmup.warmup(["kafka"]) == 0
     assert done[-1] == registry.load("sources", "kafka").warm_up
