@@ -152,9 +152,12 @@ def test_trouble_hands_over_to_the_client_and_back(readers: Readers, cluster: Mo
     assert any(said.startswith("records are read one by one for 0 s: ") for said in notices(readers))
 
 
-def test_a_leader_that_moves(readers: Readers, cluster: MockCluster) -> None:
-    """The partition is read from its new leader, nothing lost or repeated."""
+def test_a_leader_that_moves(readers: Readers, cluster: MockCluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The partition is read from its new leader, nothing lost or repeated; the client is told the epoch, so that it can see a truncated log."""
     reading = readers.open("t")
+    told: list[int | None] = []
+    epoch = reading.source._tap.epoch
+    monkeypatch.setattr(reading.source._tap, "epoch", lambda key: (told.append(found := epoch(key)), found)[1])
     reading.until_rows(100, SMALL)
     for broker in (1, 2, 3):
         cluster.set_leader("t", 0, broker)
@@ -163,6 +166,7 @@ def test_a_leader_that_moves(readers: Readers, cluster: MockCluster) -> None:
     reading.until_rows(PARTITIONS * (ROWS + 10), SMALL)
 
     assert_whole(reading, ROWS + 10)
+    assert {found for found in told if found is not None} == {0}
 
 
 def test_a_broker_that_goes_away_and_comes_back(readers: Readers, cluster: MockCluster) -> None:
