@@ -52,7 +52,11 @@ def run_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def kafka_server(run_folder: Path) -> Iterator[dict[str, Any]]:
-    """A real Kafka broker that all tests of the run share: ``address``, and ``sasl``, where alice needs the password wonderland."""
+    """A real Kafka broker that all tests of the run share.
+
+    Beside ``address``: ``sasl`` and ``sasl_ssl``, where alice needs the password wonderland, and ``ssl``, where she needs a certificate;
+    ``certificates`` is the folder of ``ca``, ``server`` and ``client``.
+    """
     need_tools()
     with shared(run_folder, "kafka", start_kafka) as known:
         yield known

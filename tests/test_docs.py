@@ -166,7 +166,7 @@ def test_error_codes_are_all_explained() -> None:
     sources = "".join(p.read_text(encoding="utf-8") for p in (ROOT / "thalweg").rglob("*.py"))
     settings = {"decode.kernels", "decode.max_bytes", "decode.max_depth", "sql.on_error"}
     codes = set(re.findall(r'"((?:decode|sql|source)\.[a-z_]+)"', sources)) - settings
-    notices = set(re.findall(r'(?:otice|_say)\("\w+", "([a-z_.]+)"', sources))
+    notices = set(re.findall(r'(?:otice|_say)\((?:"\w+"|level), "([a-z_.]+)"', sources))
     page = (ROOT / "docs" / "reference" / "error-codes.md").read_text(encoding="utf-8")
     rows = set(re.findall(r"^\| `([a-z_.]+)` \|", page, re.MULTILINE))
 

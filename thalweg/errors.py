@@ -45,6 +45,9 @@ class ThalwegError(Exception):
 class UserError(ThalwegError):
     """The user gave something that cannot be right; nothing was run."""
 
+    unanswered: bool = False
+    """Whether nothing is known to be wrong: a schema registry cannot be asked now, which is a failure like any other (exit code 1)."""
+
 
 @dataclass(frozen=True, slots=True)
 class Location:
@@ -79,6 +82,7 @@ class ScriptErrors(UserError):
         """Sort by place and drop exact repeats."""
         unique = {(e.location.line, e.location.column, e.message): e for e in errors}
         self.errors = [unique[key] for key in sorted(unique)]
+        self.unanswered = bool(errors) and all(e.unanswered for e in errors)
         super().__init__("\n".join(str(e) for e in self.errors))
 
 

@@ -12,6 +12,7 @@ from tests.integration.conftest import until
 from thalweg.errors import DrainExpired, PositionRefused, SinkFailed
 from thalweg.model.events import Assigned, Delivered, LanePoisoned, OffsetsCommitted, Revoked, Rewound, Submitted
 from thalweg.ports.source import Committed
+from thalweg.runtime import loop
 from thalweg.testing.fakes import DiesBeforeAckSink, OutOfOrderSink, StallingSink, WrappedSink
 
 if TYPE_CHECKING:
@@ -263,6 +264,68 @@ def test_a_drain_has_a_deadline(lab: Lab) -> None:
     assert time.monotonic() - began < 5
     assert committed(lab) == [-1, -1]
     let_go.set()
+
+
+class Publishing(WrappedSink):
+    """Takes its time between making rows durable and saying so."""
+
+    def __init__(self, inner: Sink, let_go: threading.Event) -> None:
+        """``let_go`` ends the wait."""
+        super().__init__(inner)
+        self._let_go, self.durable = let_go, threading.Event()
+
+    def confirm(self) -> Collection[int]:
+        """Durable at once, told later."""
+        found = super().confirm()
+        if found:
+            self.durable.set()
+            self._let_go.wait(30)
+        return found
+
+
+def aborted(lab: Lab, let_go: threading.Event, seconds: float | None) -> int:
+    """Rows of ``all`` that an aborted run counts, where what becomes durable is told ``seconds`` after the abort, or not at all."""
+    sinks: list[Publishing] = []
+
+    def publishing(sink: Sink) -> Sink:
+        sinks.append(Publishing(sink, let_go))
+        return sinks[-1]
+
+    lab.wrap["orders"] = publishing
+    fill(lab, range(4))
+    lab.start(LIVE + TWO)
+    until(lambda: bool(sinks) and sinks[0].durable.is_set())
+    assert lab.pipeline is not None
+    assert lab.thread is not None
+    lab.pipeline.abort()
+    if seconds is not None:
+        threading.Timer(seconds, let_go.set).start()
+    lab.thread.join(30)
+    return sum(e.rows for e in lab.seen.of(Delivered) if e.lane == "orders")
+
+
+def test_what_is_durable_when_a_run_is_aborted_is_counted(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The step that a sink is in is waited for, and its rows are told before the run is over (CL-01)."""
+    monkeypatch.setattr(loop, "_LEAVE_S", 30)
+
+    counted = aborted(lab, threading.Event(), seconds=0.6)
+
+    assert counted == len(lab.rows("all")) > 0
+    assert lab.pipeline is not None
+    assert lab.pipeline.left_behind == ()
+
+
+def test_a_target_that_is_left_behind_is_known(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A sink that is not done in time is named: nobody knows then what is in it (CL-01)."""
+    monkeypatch.setattr(loop, "_LEAVE_S", 0.1)
+    let_go = threading.Event()
+
+    counted = aborted(lab, let_go, seconds=None)
+    assert lab.pipeline is not None
+    left = lab.pipeline.left_behind
+    let_go.set()
+
+    assert (left, counted) == (("orders",), 0)
 
 
 class Refusing(WrappedSink):

@@ -19,7 +19,7 @@ from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
 PARTITIONS = 8
-READERS = ("columnar", "columnar", "auto")
+READERS = ("fetch", "columnar", "auto")
 """How processes of one group read, drawn anew for each; ``auto`` begins with ``consume``."""
 BUDGETS = (50, 300, 1_000, 7_000)
 CRASHING = Path(__file__).with_name("crashing.py")

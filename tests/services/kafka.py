@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
+from tests.services.certificates import made_certificates
 from tests.services.process import CACHE, Server, free_ports, maven
 
 if TYPE_CHECKING:
@@ -27,13 +28,22 @@ _ARTIFACTS = (
 _PROPERTIES = """\
 process.roles=broker,controller
 node.id=1
-listeners=PLAINTEXT://127.0.0.1:{port},SASL_PLAINTEXT://127.0.0.1:{sasl},CONTROLLER://127.0.0.1:{controller}
-advertised.listeners=PLAINTEXT://127.0.0.1:{port},SASL_PLAINTEXT://127.0.0.1:{sasl}
+listeners={open},CONTROLLER://127.0.0.1:{controller}
+advertised.listeners={open}
 controller.listener.names=CONTROLLER
 inter.broker.listener.name=PLAINTEXT
-listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,SASL_PLAINTEXT:SASL_PLAINTEXT
+listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,SASL_PLAINTEXT:SASL_PLAINTEXT,SSL:SSL,SASL_SSL:SASL_SSL
 sasl.enabled.mechanisms=PLAIN
-listener.name.sasl_plaintext.plain.sasl.jaas.config=org.apache.kafka.common.security.plain.PlainLoginModule required user_alice="wonderland";
+listener.name.sasl_ssl.sasl.enabled.mechanisms=PLAIN,SCRAM-SHA-256,SCRAM-SHA-512
+listener.name.sasl_plaintext.plain.sasl.jaas.config={plain}
+listener.name.sasl_ssl.plain.sasl.jaas.config={plain}
+listener.name.sasl_ssl.scram-sha-256.sasl.jaas.config={scram}
+listener.name.sasl_ssl.scram-sha-512.sasl.jaas.config={scram}
+listener.name.ssl.ssl.client.auth=required
+ssl.keystore.type=PEM
+ssl.keystore.location={folder}/certificates/keystore.pem
+ssl.truststore.type=PEM
+ssl.truststore.location={folder}/certificates/ca.pem
 controller.quorum.voters=1@127.0.0.1:{controller}
 log.dirs={folder}/data
 num.partitions=4
@@ -54,6 +64,9 @@ group.consumer.heartbeat.interval.ms=1000
 log.cleaner.backoff.ms=200
 log.retention.check.interval.ms=1000
 """
+
+_PLAIN = 'org.apache.kafka.common.security.plain.PlainLoginModule required user_alice="wonderland";'
+_SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule required;"
 
 
 def jars() -> str:
@@ -98,15 +111,30 @@ def make_kafka(folder: Path, *extra: str) -> KafkaServer:
     """A formatted broker that is not started; ``extra`` lines go to its properties."""
     folder.mkdir(parents=True, exist_ok=True)
     classpath = jars()
-    port, sasl, controller = free_ports(3)
+    port, sasl, tls, sasl_tls, controller = free_ports(5)
+    listeners = {"PLAINTEXT": port, "SASL_PLAINTEXT": sasl, "SSL": tls, "SASL_SSL": sasl_tls}
+    shown = ",".join(f"{name}://127.0.0.1:{number}" for name, number in listeners.items())
+    text = _PROPERTIES.format(open=shown, controller=controller, folder=folder, plain=_PLAIN, scram=_SCRAM)
     properties = folder / "server.properties"
-    text = _PROPERTIES.format(port=port, sasl=sasl, controller=controller, folder=folder)
     properties.write_text(text + "".join(f"{line}\n" for line in extra), encoding="utf-8")
+    certificates = _certificates(folder / "certificates")
     tool = ["java", "-XX:TieredStopAtLevel=1", "-cp", classpath, "kafka.tools.StorageTool"]
     cluster_id = "c" + base64.urlsafe_b64encode(uuid.uuid4().bytes).decode()[1:22]
-    subprocess.run([*tool, "format", "-t", cluster_id, "-c", str(properties)], capture_output=True, check=True, timeout=60)
+    users = [f"--add-scram=SCRAM-SHA-{size}=[name=alice,password=wonderland]" for size in (256, 512)]
+    subprocess.run([*tool, "format", "-t", cluster_id, "-c", str(properties), *users], capture_output=True, check=True, timeout=60)
     java = ["java", "-Xms256m", "-Xmx512m", "-XX:+UseSerialGC", "-cp", classpath, "kafka.Kafka", str(properties)]
-    return KafkaServer(java, folder, port, facts={"sasl": f"127.0.0.1:{sasl}"})
+    addresses = {name.lower(): f"127.0.0.1:{number}" for name, number in listeners.items()}
+    facts = {"sasl": addresses["sasl_plaintext"], "ssl": addresses["ssl"], "sasl_ssl": addresses["sasl_ssl"], "certificates": str(certificates)}
+    return KafkaServer(java, folder, port, facts=facts)
+
+
+def _certificates(folder: Path) -> Path:
+    """Certificates in the folder, and the server's with its key in one file, as the broker wants them."""
+    folder.mkdir(exist_ok=True)
+    made_certificates(folder)
+    both = "".join((folder / name).read_text(encoding="ascii") for name in ("server.key", "server.pem"))
+    (folder / "keystore.pem").write_text(both, encoding="ascii")
+    return folder
 
 
 def start_kafka(folder: Path) -> KafkaServer:

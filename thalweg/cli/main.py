@@ -9,7 +9,7 @@ import signal
 import sys
 from typing import TYPE_CHECKING, NoReturn
 
-from thalweg import __version__, registry
+from thalweg import __version__, interrupt, registry
 from thalweg.errors import ThalwegError, UserError
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO})
 
 
 def run() -> NoReturn:
-    """Entry point of the console script and of ``python -m thalweg``."""
+    """The whole command, as ``thalweg.__main__`` starts it."""
     _fill_streams()
     sys.exit(main(sys.argv[1:]))
 
@@ -52,6 +52,7 @@ def _guarded(call: Callable[[argparse.Namespace], int], arguments: argparse.Name
     except BrokenPipeError:
         return EXIT_CLOSED_PIPE
     except KeyboardInterrupt:
+        sys.stderr.write("interrupted\n")
         return EXIT_INTERRUPTED
     except (SystemExit, GeneratorExit):
         raise
@@ -59,7 +60,7 @@ def _guarded(call: Callable[[argparse.Namespace], int], arguments: argparse.Name
         registry.attribute("thalweg.cli.render:show_error")(e, sys.stderr)
         if arguments.debug:
             registry.attribute("traceback:print_exception")(e)
-        return EXIT_USAGE if isinstance(e, UserError) else EXIT_FAILED
+        return EXIT_USAGE if isinstance(e, UserError) and not e.unanswered else EXIT_FAILED
     except BaseException as e:  # noqa: BLE001 - a panic in the engine is a BaseException too
         return _unexpected(e, arguments)
 
@@ -169,7 +170,7 @@ def _describe_schema(commands: argparse._SubParsersAction[argparse.ArgumentParse
     what = "an Avro schema, a JSON schema, a Protobuf descriptor set, a .proto file or a folder of them; with --registry SUBJECT or SUBJECT:VERSION"
     parser.add_argument("schema", metavar="SCHEMA", help=what)
     parser.add_argument("--registry", metavar="URL", help="the schema registry that holds the subject, or a folder")
-    parser.add_argument("--message", metavar="NAME", help="full name of the message or record, where there are several")
+    parser.add_argument("--message", metavar="NAME", help="the message or record, where there are several: Order, shop.Order, Order.Line")
     parser.add_argument(
         "--option", dest="given", metavar="KEY=VALUE", action="append", type=_pair, default=[],
         help="an option as in SQL, such as decode.max_depth=3 or basic-auth.user-info=${WHO}; may be repeated",
@@ -180,7 +181,7 @@ def _describe_schema(commands: argparse._SubParsersAction[argparse.ArgumentParse
 def _warmup(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """``twg warmup``."""
     parser = _command(commands, "warmup", "compile the decoders for this machine ahead of the first run", _run_warmup)
-    parser.add_argument("formats", metavar="FORMAT", nargs="*", help="json, avro, ... (default: all)")
+    parser.add_argument("formats", metavar="FORMAT", nargs="*", help="avro, json, protobuf, kafka, ... (default: all)")
 
 
 def _settings(parser: argparse.ArgumentParser) -> None:
@@ -202,28 +203,35 @@ def _pair(text: str) -> tuple[str, str]:
 def _run_stream(a: argparse.Namespace) -> int:
     """Call the command's module; the allocators are told first."""
     registry.attribute("thalweg.native.allocators:settle")()
-    return int(registry.attribute("thalweg.cli.stream:stream")(a.file, settings=dict(a.settings), rewrite=a.rewrite, yes=a.yes, debug=a.debug))
+    return _loaded("thalweg.cli.stream:stream")(a.file, settings=dict(a.settings), rewrite=a.rewrite, yes=a.yes, debug=a.debug)
+
+
+def _loaded(path: str) -> Callable[..., int]:
+    """A command; once it is there Ctrl-C is its own affair."""
+    found: Callable[..., int] = registry.attribute(path)
+    interrupt.release()
+    return found
 
 
 def _run_check(a: argparse.Namespace) -> int:
     """Call the command's module."""
-    return int(registry.attribute("thalweg.cli.check:check")(a.file, format=a.format, connect=a.connect, settings=dict(a.settings)))
+    return _loaded("thalweg.cli.check:check")(a.file, format=a.format, connect=a.connect, settings=dict(a.settings))
 
 
 def _run_repl(a: argparse.Namespace) -> int:
     """Call the command's module; the allocators are told first."""
     registry.attribute("thalweg.native.allocators:settle")()
-    return int(registry.attribute("thalweg.cli.repl.command:repl")(a.file, commands=a.commands, format=a.format, settings=dict(a.settings), debug=a.debug))
+    return _loaded("thalweg.cli.repl.command:repl")(a.file, commands=a.commands, format=a.format, settings=dict(a.settings), debug=a.debug)
 
 
 def _run_describe_schema(a: argparse.Namespace) -> int:
     """Call the command's module."""
-    return int(registry.attribute("thalweg.cli.describe:describe_schema")(a.schema, registry=a.registry, message=a.message, given=a.given, format=a.format))
+    return _loaded("thalweg.cli.describe:describe_schema")(a.schema, registry=a.registry, message=a.message, given=a.given, format=a.format)
 
 
 def _run_warmup(a: argparse.Namespace) -> int:
     """Call the command's module."""
-    return int(registry.attribute("thalweg.cli.warmup:warmup")(a.formats))
+    return _loaded("thalweg.cli.warmup:warmup")(a.formats)
 
 
 def _run_version(_: argparse.Namespace) -> int:

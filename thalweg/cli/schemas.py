@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from thalweg import registry
 from thalweg.arrow import container
 from thalweg.arrow.metadata import DEFAULT_PREFIX
-from thalweg.errors import PipelineError, SchemaUnknown, UserError
+from thalweg.errors import PipelineError, SchemaUnavailable, SchemaUnknown, UserError
 from thalweg.model import options
 from thalweg.model.options import redact_url
 from thalweg.plan import formats
@@ -74,7 +74,7 @@ def from_file(path: str, message: str | None, values: Mapping[str, str]) -> Desc
 
 
 def from_registry(url: str, subject: str, message: str | None, values: Mapping[str, str]) -> Described:
-    """The columns of a subject's newest schema, or of ``SUBJECT:VERSION``; raises UserError where there is none, or no answer."""
+    """The columns of a subject's newest schema, or of ``SUBJECT:VERSION``; raises UserError where there is none, SchemaUnavailable where nobody answers."""
     name, _, version = subject.rpartition(":")
     is_numbered = bool(name) and (version.isdecimal() or version == "latest")
     where = f"{subject} at {redact_url(url)}"
@@ -85,6 +85,10 @@ def from_registry(url: str, subject: str, message: str | None, values: Mapping[s
     try:
         subject = name if is_numbered else subject
         found = asked.version(subject, int(version)) if is_numbered and version != "latest" else asked.latest(subject)
+    except SchemaUnavailable as e:
+        if plugin == "static":
+            raise UserError(e.message, where=where, hint=e.hint) from None
+        raise SchemaUnavailable(e.message, where=where) from None
     except PipelineError as e:
         raise UserError(e.message, where=where, hint=e.hint) from None
     finally:

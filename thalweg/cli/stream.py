@@ -84,7 +84,8 @@ class Signals:
     def how(self) -> str:
         """Why the run is over, for its summary."""
         if self.aborted:
-            return "left at once"
+            late = ", ".join(self._pipeline.left_behind)
+            return f"left at once, while {late} was still being written, so there may be more in it than counted here," if late else "left at once"
         return f"drained after {signal.Signals(self._seen[0]).name}" if self._seen else "done"
 
     def run(self) -> None:

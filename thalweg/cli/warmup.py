@@ -17,16 +17,23 @@ if TYPE_CHECKING:
 
 
 def warmup(formats: Sequence[str]) -> int:
-    """Compile the kernels of these formats (and ``record-ids``); of all, and the loops of all sources, where none is named. What is in the cache is only loaded."""
-    for name in formats or [*registry.names("codecs"), RECORD_IDS[0]]:
+    """Compile what these formats, ``record-ids`` or sources need; everything where none is named. What is in the cache is only loaded."""
+    loops = _loops()
+    for name in formats or [*registry.names("codecs"), RECORD_IDS[0], *loops]:
+        if name in loops:
+            _told(name, registry.attribute(loops[name]))
+            continue
         path = _fast(name)
         if path is not None:
             _told(name, functools.partial(warm_up, path))
-    for name in () if formats else registry.names("sources"):
-        path = registry.load("sources", name).warm_up
-        if path is not None:
-            _told(f"{name} source", registry.attribute(path))
     return 0
+
+
+def _loops() -> dict[str, str]:
+    """Where the loops of sources are compiled, by the name of the source that has some."""
+    formats = registry.names("codecs")
+    found = {name: registry.load("sources", name).warm_up for name in registry.names("sources") if name not in formats}
+    return {name: path for name, path in found.items() if path is not None}
 
 
 def _fast(name: str) -> str | None:

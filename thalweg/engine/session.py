@@ -58,7 +58,7 @@ class Session:
         """Run a ``CREATE EXTERNAL TABLE`` of a streaming kind through DataFusion: the relation exists, empty, with ``schema``."""
         self._ctx.register_table_factory(kind.upper(), _EmptyTable(schema))
         self._execute(statement)
-        self._declared[name] = schema
+        self.declare(name, schema)  # in memory, as in an epoch: the same plans are made
 
     def create_static(self, statement: str, name: str) -> pa.Schema:
         """Run a ``CREATE EXTERNAL TABLE`` of a kind that DataFusion reads itself; returns its schema."""
@@ -78,6 +78,13 @@ class Session:
         try:
             plan = self._ctx.sql(sql).optimized_logical_plan()
             return self._ctx.create_dataframe_from_logical_plan(plan).schema()
+        except BaseException as e:
+            raise refused(e) from e
+
+    def plan(self, sql: str) -> None:
+        """Plan a query down to its operators: some that have a schema have no such plan. Nothing runs; raises QueryRefused."""
+        try:
+            self._ctx.sql(sql).execution_plan()
         except BaseException as e:
             raise refused(e) from e
 

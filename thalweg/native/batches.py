@@ -116,6 +116,27 @@ def _headers(data: Octets, p: Int, end: Int, count: Int, totals: Longs) -> Int:
     return p
 
 
+@inline
+def _record(
+    data: Octets, p: Int, stop: Int, at: Int, starts: Longs, sizes: Longs, key_starts: Longs, key_sizes: Longs, header_starts: Longs,
+    header_counts: Longs,
+) -> tuple[Int, Int, Int]:  # fmt: skip
+    """Where one record has what; its end, -1 where it is broken, and how far behind the first of its batch it is in time and in offset."""
+    length, p = _varint(data, p, stop)
+    end = p + length
+    if p < 0 or length < SMALLEST - 1 or length > stop - p:
+        return np.int64(-1), np.int64(0), np.int64(0)
+    later, p = _varint(data, p + 1, end)
+    further, p = _varint(data, p, end)
+    key_sizes[at], key_starts[at], p = _sized(data, p, end)
+    sizes[at], starts[at], p = _sized(data, p, end)
+    header_counts[at], p = _varint(data, p, end)
+    header_starts[at] = p
+    if p < 0 or header_counts[at] < 0 or header_counts[at] > end - p:
+        return np.int64(-1), np.int64(0), np.int64(0)
+    return end, later, further
+
+
 @kernel
 def survey(
     data: Octets, table: Table, count: Int, cursor: Longs, most: Int, places: Words, offsets: Longs, stamps: Longs, kinds: Bytes, epochs: Words,
@@ -131,32 +152,22 @@ def survey(
         row = table[i]
         if p == 0:
             p, left = row[START], row[COUNT]
-        stop, kind = row[STOP], np.int8(2 if row[FLAGS] & APPENDED else 1)
+        appended = row[FLAGS] & APPENDED
         while left > 0 and found < most:
-            length, p = _varint(data, p, stop)
-            end = p + length
-            if p < 0 or length < SMALLEST - 1 or end > stop:
+            end, later, further = _record(data, p, row[STOP], found, starts, sizes, key_starts, key_sizes, header_starts, header_counts)
+            if end < 0:
                 return BROKEN
-            later, p = _varint(data, p + 1, end)
-            further, p = _varint(data, p, end)
-            key_sizes[found], key_starts[found], p = _sized(data, p, end)
-            sizes[found], starts[found], p = _sized(data, p, end)
-            headers, p = _varint(data, p, end)
-            if p < 0 or headers < 0 or headers > end - p:
-                return BROKEN
-            left -= 1
+            p, left = end, left - 1
             offsets[found] = row[BASE] + further
             if offsets[found] < row[WANT]:
-                p = end
                 continue
-            header_starts[found], header_counts[found] = p, headers
-            if headers and _headers(data, p, end, headers, totals) < 0:
+            if header_counts[found] and _headers(data, header_starts[found], end, header_counts[found], totals) < 0:
                 return BROKEN
-            places[found], epochs[found], kinds[found] = row[PLACE], row[EPOCH], kind
-            stamps[found] = row[LATEST] if row[FLAGS] & APPENDED else row[STAMP] + later
+            places[found], epochs[found], kinds[found] = row[PLACE], row[EPOCH], np.int8(2 if appended else 1)
+            stamps[found] = row[LATEST] if appended else row[STAMP] + later
             totals[0] += max(sizes[found], np.int64(0))
             totals[1] += max(key_sizes[found], np.int64(0))
-            found, p = found + 1, end
+            found += 1
         if left == 0:
             i, p = i + 1, np.int64(0)
     cursor[FRAME], cursor[AT], cursor[LEFT] = i, p, left

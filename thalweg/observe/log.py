@@ -27,6 +27,8 @@ _LONGEST_LIST: Final = 16_000
 _BURST: Final = 5
 """Lines of one kind within one period; the next one says how many were left out."""
 _PERIOD_NS: Final = 10 * SECOND_NS
+_LASTS_NS: Final = 5 * SECOND_NS
+"""How long a queue must be in a state before a line says so: one that is full for moments is how a busy pipeline works."""
 _LEVELS: Final = {"debug": 0, "info": 1, "warning": 2, "error": 3}
 _BARE: Final = re.compile(r"[!#-<>-~]+")
 _KEY: Final = re.compile(r"[^A-Za-z0-9_.\-\[\]]+")
@@ -43,9 +45,17 @@ class _LogObserver:
         self._at_least = _LEVELS[at_least]
         self._lock = threading.Lock()
         self._seen: dict[tuple[str, ...], _Burst] = {}
+        self._states = _States(clock)
 
     def on(self, event: e.Event) -> None:
         """Take one fact; most are counted elsewhere and give no line."""
+        for lasting in self._states.due(event):
+            self._say(lasting)
+        if not isinstance(event, e.Pressure):
+            self._say(event)
+
+    def _say(self, event: e.Event) -> None:
+        """The line of an event, if it has one that is wanted."""
         describe = _LINES.get(type(event))
         if describe is None:
             return
@@ -78,6 +88,37 @@ class _LogObserver:
             burst.lines += 1
             left_out, burst.left_out = burst.left_out, 0
             return left_out
+
+
+class _States:
+    """What pressure each stage is under, as far as it lasts; asked at every event, since time passes without any of its own."""
+
+    def __init__(self, clock: Clock) -> None:
+        """Every stage is normal."""
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._young: dict[str, tuple[int, e.Pressure]] = {}
+        """States that have not lasted yet, with the time at which they will have."""
+        self._said: dict[str, str] = {}
+
+    def due(self, event: e.Event) -> list[e.Pressure]:
+        """States that have lasted by now and are other than what was said of their stage last; ``stuck`` has lasted when it is told."""
+        if not self._young and not isinstance(event, e.Pressure):
+            return []
+        now = self._clock.monotonic_ns()
+        with self._lock:
+            old = [state for until, state in self._young.values() if until <= now]
+            if isinstance(event, e.Pressure):
+                self._young[event.stage] = (now + _LASTS_NS, event)
+                old += [event] if event.state == "stuck" else []
+            out = []
+            for state in old:
+                if self._young[state.stage][1] is state:
+                    del self._young[state.stage]
+                if self._said.get(state.stage, "normal") != state.state:
+                    self._said[state.stage] = state.state
+                    out.append(state)
+            return out
 
 
 class _Long(str):
@@ -171,7 +212,7 @@ def _rewound(event: e.Rewound) -> _Line:
 
 
 def _pressed(event: e.Pressure) -> _Line:
-    """Which stage; only the upper half is a warning."""
+    """Which stage, once the state has lasted; only the upper half is a warning."""
     level = "warning" if event.state in {"critical", "stuck"} else "info"
     return _Line(level, "pressure", {"stage": event.stage, "state": event.state, "bytes": event.nbytes}, (event.stage,))
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from thalweg import registry
-from thalweg.errors import MissingExtra, PipelineError, UserError
+from thalweg.errors import MissingExtra, PipelineError, SchemaUnavailable, UserError
 from thalweg.model.options import redact_url
 from thalweg.plan.draft import listed, nearest
 
@@ -69,7 +69,9 @@ def resolve(payload: PayloadFormat, *, connect: bool) -> pa.Schema | None:
     except PipelineError as e:
         place = redact_url(payload.registry[1]) if payload.registry else ""
         where = f" ({place})" if place and place not in e.message else ""
-        raise UserError(f"{e.message}{where}", hint=e.hint) from e
+        refused = UserError(f"{e.message}{where}", hint=e.hint)
+        refused.unanswered = isinstance(e, SchemaUnavailable) and payload.registry is not None and not registry.load("registries", payload.registry[0]).local
+        raise refused from e
     finally:
         if opened is not None:
             opened.close()

@@ -104,6 +104,7 @@ def resolve(draft: Draft, bound: Bound, side: Side, declared: pa.Schema | None) 
     while error is not None:
         column = _column(table, error)
         _refuse(draft, table, side, error, column)
+        draft.errors[-1].unanswered = error.unanswered
         declared = _without(declared, column)
         error = None if declared is None else _next(draft, bound, side, declared)
     return None

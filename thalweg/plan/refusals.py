@@ -26,6 +26,8 @@ _TABLE = re.compile(r"table '(?:datafusion\.public\.)?(?P<name>[^']*)' not found
 _PARSER = re.compile(r"ParserError\(\"(?P<what>.*?)(?: at Line: (?P<line>\d+), Column: (?P<column>\d+))?\"\)", re.DOTALL)
 _MISPLACED = re.compile(r"\b(?P<after>FROM|JOIN)\s+(?P<word>WHERE|GROUP|ORDER|LIMIT|HAVING|UNION|ON)\b", re.IGNORECASE)
 _QUOTED = re.compile(r"'(?P<name>[^\W\d]\w*)'")
+_UNPLANNED = re.compile(r"does not support logical expression (?P<what>\w+)\((?:.*table: \"(?P<table>[^\"]*)\".*?name: \"(?P<name>[^\"]*)\" \}\)$)?", re.DOTALL)
+_UNNEST = re.compile(r"\bUNNEST\s*\(", re.IGNORECASE)
 _SHORTEST: Final = 3
 
 
@@ -131,8 +133,21 @@ def _parser(found: re.Match[str], _message: str, sql: str) -> Refusal:
     return Refusal(what[:1].lower() + what[1:], *at, None)
 
 
+def _unplanned(found: re.Match[str], message: str, sql: str) -> Refusal:
+    """A subquery, or a function in FROM, that reads the row beside it, in a form that the engine does not turn into a join."""
+    if found["what"] not in {"OuterReferenceColumn", "ScalarSubquery", "InSubquery", "Exists"}:
+        return Refusal(message.split("\n", maxsplit=1)[0], *_start(sql), None)
+    name = found["name"]
+    at = (_find(sql, (found["table"], name), nth=-1) or _find(sql, (name,), nth=-1) if name else None) or _start(sql)
+    unnests = name is not None and _UNNEST.search(sql) is not None
+    what = f"a function or subquery that reads {name} of the row beside it" if name else "this subquery, which reads the row beside it"
+    hint = f"write SELECT unnest({_written(name)}) in place of the join" if unnests else "write it as a join"
+    return Refusal(f"the engine has no plan for {what}", *at, hint)
+
+
 _READERS: Final[tuple[tuple[re.Pattern[str], Callable[[re.Match[str], str, str], Refusal]], ...]] = (
     (_FIELD, _field), (_FUNCTION, _function), (_AMBIGUOUS, _ambiguous), (_TWICE, _twice), (_STRUCT, _member), (_TYPE, _type), (_TABLE, _table), (_PARSER, _parser),
+    (_UNPLANNED, _unplanned),
 )  # fmt: skip
 
 

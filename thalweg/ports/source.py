@@ -169,5 +169,8 @@ class SourcePlugin:
     fill: Callable[[Source, Iterable[bytes]], int] | None = None
     """``fill(source, records)``: put records into the topic of a source that was made and not yet opened; returns how many. Raises
     SourceFailed where they do not fit. None: the source cannot be filled."""
+    up_to_now: Callable[[Any], Any] | None = None
+    """``up_to_now(options)``: options that read the same records, as far as they are there now, and then end; the table's own start and
+    end count. None: from the earliest offset to the latest, by the keys ``scan.startup.mode`` and ``scan.bounded.mode``."""
     format: str | None = None
     """The one format of its payloads, where the transport knows it; None: the table's ``'format'`` says it."""

@@ -143,10 +143,14 @@ class Lane(Generic[TokenT]):
         """Let a blocked ``send`` return."""
         self._queue.close()
 
-    def close(self, timeout: float) -> bool:
-        """End the thread and close the sink; False when it did not end in time."""
+    def stop(self) -> None:
+        """Begin nothing new; what the sink is doing now is finished and confirmed."""
         self._stopping = True
         self._queue.close()
+
+    def close(self, timeout: float) -> bool:
+        """End the thread and close the sink; False when it did not end in time."""
+        self.stop()
         if not self._thread.ident:
             return True
         self._thread.join(timeout)
@@ -183,7 +187,7 @@ class Lane(Generic[TokenT]):
     def _write_all(self, burst: list[tuple[int, Delivery]]) -> None:
         """Hand a burst to the sink, leaving out what a rewind made stale."""
         for generation, delivery in burst:
-            if generation < self._generation or self._given_way:
+            if generation < self._generation or self._given_way or self._stopping:
                 continue
             self._generation = generation
             self._retrying(partial(self.sink.write, delivery))
@@ -211,6 +215,8 @@ class Lane(Generic[TokenT]):
         """Everything queued and written becomes durable."""
         while (item := self._queue.get(0)) is not None:
             self._write_all([item])
+        if self._stopping:
+            raise DrainExpired(f"sink {self.name} is being closed")
         self._retrying(sink.flush)
         self._confirm()
 

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 _SHORTEST_S = 0.2
 """What a thread gets to end when there is no time left."""
+_LEAVE_S = 1.2
+"""What all sinks together get after an abort to finish the step that they are in, so that it is counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +74,10 @@ class Pipeline:
         """Nothing is started or opened yet."""
         self._machine, self._clock, self._observer = machine, clock, observer
         self._aborted = threading.Event()
+        self._aborted_ns = 0
         self._stopped_ns: int | None = None
+        self.left_behind: tuple[str, ...] = ()
+        """Lanes that were still at work when an aborted run was over: what they make durable then is not counted."""
         self._read_out = False
         self._reader_threads = [threading.Thread(target=self._read, args=(r,), name=f"reader-{r.name}", daemon=True) for r in machine.readers]
         self._worker = threading.Thread(target=self._work, name="worker", daemon=True)
@@ -109,6 +114,7 @@ class Pipeline:
 
     def abort(self) -> None:
         """Leave without draining; what is not durable is not committed."""
+        self._aborted_ns = self._clock.monotonic_ns()
         self._aborted.set()
         self._machine.failure.stopping.set()
 
@@ -176,8 +182,18 @@ class Pipeline:
             machine.upgrade.stop(go_on=self._read_out and not machine.failure.stopping.is_set())
         machine.epochs.close()
         for lane in machine.lanes:
-            if not lane.close(self._grace()) and not self._aborted.is_set():
-                machine.failure.set(PipelineError(f"sink {lane.name} did not close in time"))
+            lane.stop()
+        late = [lane.name for lane in machine.lanes if not lane.close(self._sink_grace())]
+        if self._aborted.is_set():
+            self.left_behind = tuple(late)
+        elif late:
+            machine.failure.set(PipelineError(f"sink {late[0]} did not close in time"))
+
+    def _sink_grace(self) -> float:
+        """Seconds that a lane's thread may still take to end."""
+        if not self._aborted.is_set():
+            return self._grace()
+        return max(_LEAVE_S - (self._clock.monotonic_ns() - self._aborted_ns) / SECOND_NS, 0)
 
     def _grace(self) -> float:
         """Seconds that a thread may still take to end: the deadline is one for everything that a stop makes wait."""

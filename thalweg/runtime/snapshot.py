@@ -71,10 +71,11 @@ class Stored:
 
 
 def up_to_now(table: SourceTable) -> SourceTable:
-    """The table read from its source's start to the end as of now. Raises UserError for a transport that has no end."""
+    """The table read between its own bounds, up to the end as of now at most. Raises UserError for a transport that has no end."""
     if not table.plugin.capabilities.bounded:
         raise UserError(f"{table.name} cannot be read up to now: {table.kind} has no bounded mode", hint="\\tail shows what comes")
-    return dataclasses.replace(table, options=_overridden(table.options, _TO_NOW))
+    bounded = table.plugin.up_to_now
+    return dataclasses.replace(table, options=_overridden(table.options, _TO_NOW) if bounded is None else bounded(table.options))
 
 
 def from_now_on(table: SourceTable, *, start: str) -> SourceTable:

@@ -13,6 +13,7 @@ import pytest
 from thalweg import __version__, registry
 from thalweg.cli import main as cli
 from thalweg.errors import PipelineError, UserError
+from thalweg.testing.registry import TestRegistry
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -88,6 +89,25 @@ def test_check_repl_and_describe_schema_take_theirs(called: Callable[..., list[t
     assert calls[0][2] == {"format": "json", "connect": True, "settings": {}}
     assert calls[1][1:] == ((None,), {"commands": ["SELECT 1", "\\dt"], "format": "csv", "settings": {}, "debug": False})
     assert calls[2][2] == {"registry": None, "message": "shop.Order", "given": [], "format": "text"}
+
+
+def test_a_registry_that_is_down_is_a_failure(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is wrong with the file, and the error says which option names whom; a question that does not need the table is answered (CL-01, REG-04)."""
+    monkeypatch.chdir(tmp_path)
+    with TestRegistry() as gone:
+        url = gone.url
+    Path("p.sql").write_text(
+        "CREATE EXTERNAL TABLE o STORED AS MEMORY LOCATION 'memory://o'\n"
+        f"OPTIONS ('format' 'avro-confluent', 'avro-confluent.url' '{url}', 'avro-confluent.subject' 'o');\nCOPY o TO './out/' STORED AS PARQUET;\n",
+        encoding="utf-8",
+    )
+
+    for command in (["stream"], ["check", "--connect"], ["repl", "-c", "SELECT * FROM o;"]):
+        assert cli.main([command[0], "p.sql", *command[1:]]) == 1
+        assert "p.sql:2:58: " in (err := capsys.readouterr().err)
+        assert f"the schema registry gives no answer: ConnectError: [Errno 111] Connection refused ({url})" in err
+    assert cli.main(["check", "p.sql"]) == 0
+    assert cli.main(["repl", "p.sql", "-c", "SELECT 41 + 1 AS answer;"]) == 0
 
 
 @pytest.mark.parametrize(

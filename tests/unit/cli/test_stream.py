@@ -39,7 +39,7 @@ class FakePipeline:
 
     def __init__(self, act: Callable[[FakePipeline], None]) -> None:
         """``act`` is the run."""
-        self.act, self.calls, self.observers = act, list[str](), ()
+        self.act, self.calls, self.observers, self.left_behind = act, list[str](), (), tuple[str, ...]()
 
     def run(self) -> None:
         """The whole run."""
@@ -127,6 +127,20 @@ def test_signals_drain_then_leave(
     assert run() == code
     assert pipeline.calls == calls
     assert (signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT)) == before
+
+
+def test_a_summary_that_may_be_short_says_so(started: Callable[..., FakePipeline], capsys: pytest.CaptureFixture[str]) -> None:
+    """Where a target was still at work after the second signal, its figures are not called final (CL-01)."""
+
+    def act(pipeline: FakePipeline) -> None:
+        for number in (signal.SIGINT, signal.SIGINT):
+            os.kill(os.getpid(), number)
+        pipeline.left_behind = ("clean",)
+
+    started(act)
+
+    assert run() == 130
+    assert "shop: left at once, while clean was still being written, so there may be more in it than counted here, after" in capsys.readouterr().err
 
 
 def test_a_run_that_does_not_leave_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:

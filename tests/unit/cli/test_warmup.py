@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -26,8 +27,24 @@ def test_formats_and_sources_are_compiled(monkeypatch: pytest.MonkeyPatch, capsy
     assert [path.split(".")[2] for path in done] == ["json"]
 
     assert warmup.warmup([]) == 0
-    assert {path.partition(":")[0].split(".")[2] for path in done[1:]} >= {"avro", "json", "messages"}
-    assert "kafka source: ready after 0.0 s" in capsys.readouterr().out.splitlines()
+    assert {path.partition(":")[0].split(".")[2] for path in done[1:]} >= {"avro", "json", "kafka"}
+    assert "kafka: ready after 0.0 s" in capsys.readouterr().out.splitlines()
+    assert warmup.warmup(["kafka"]) == 0
+    assert done[-1] == registry.load("sources", "kafka").warm_up
+
+
+def test_the_reference_has_every_name(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """What is printed is what the documentation lists, in its order, and each name can be given (CLI)."""
+    monkeypatch.setattr(warmup, "warm_up", lambda _path: None)
+    monkeypatch.setattr(warmup.registry, "attribute", lambda _path: lambda: None)
+    page = (ROOT / "docs" / "reference" / "cli.md").read_text(encoding="utf-8").partition("## `twg warmup`")[2].partition("\n## ")[0]
+    listed = re.findall(r"^\| `([a-z-]+)` \|", page, re.MULTILINE)
+    warmup.warmup([])
+    everything = capsys.readouterr().out
+    warmup.warmup(listed)
+
+    assert [line.partition(":")[0] for line in everything.splitlines()] == listed
+    assert capsys.readouterr().out == everything
 
 
 def test_each_name_is_said_when_it_begins(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
@@ -77,6 +94,7 @@ def test_formats_codecs_and_record_ids_have_names(monkeypatch: pytest.MonkeyPatc
     assert made == ["thalweg.codecs.json.fast:make", "thalweg.codecs.enveloped.fast:make", RECORD_IDS[1]]
     assert capsys.readouterr().out.startswith("json-confluent: ready after ")
     made.clear()
+    monkeypatch.setattr(warmup, "_loops", dict)
     warmup.warmup([])
     assert made[-1] == RECORD_IDS[1]
     assert len(made) == 1 + sum(registry.load("codecs", n).fast is not None for n in registry.names("codecs"))

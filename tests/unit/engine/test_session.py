@@ -131,6 +131,19 @@ def test_what_the_optimiser_refuses_is_a_refusal_on_every_path() -> None:
         session.run(sql)
 
 
+def test_what_has_no_operators_is_a_refusal() -> None:
+    """A query that plans logically only is refused before it runs, and one over relations without rows is not (DAG-17)."""
+    session = Session()
+    schema = pa.schema([("id", pa.int64()), ("items", pa.list_(pa.int64()))])
+    session.create_source("MEMORY", "CREATE EXTERNAL TABLE orders STORED AS MEMORY LOCATION 'x'", "orders", schema)
+    beside = "SELECT id, x FROM orders CROSS JOIN UNNEST(items) AS u(x)"
+    assert session.schema_of(beside).names == ["id", "x"]
+
+    with pytest.raises(QueryRefused, match=r"Physical plan does not support .*OuterReferenceColumn"):
+        session.plan(beside)
+    session.plan("SELECT o.id FROM orders o JOIN orders p ON o.id = p.id ORDER BY 1")
+
+
 def test_streams_and_functions() -> None:
     """Results can be taken batch by batch; functions are listed with their kind."""
     session = Session(batch_rows=2)

@@ -55,7 +55,6 @@ EVENTS: list[tuple[e.Event, str, str]] = [
     (e.LanePoisoned("clean", "disk full"), "error", "lane_poisoned"),
     (e.Rewound("span taken"), "warning", "rewound"),
     (e.Pressure("worker", "stuck", 9), "warning", "pressure"),
-    (e.Pressure("worker", "normal", 0), "info", "pressure"),
     (e.Notice("info", "kafka.reader", "slow path"), "info", "notice"),
 ]
 
@@ -145,6 +144,45 @@ def test_repeats_are_limited_and_counted(sheet: Sheet) -> None:
     sheet.clock.sleep_ns(11 * SECOND_NS)
     sheet.log.on(e.LaneRetried("clean", 1, "busy"))
     assert sheet.records()[-1]["suppressed"] == "95"
+
+
+def test_pressure_is_told_when_it_lasts(sheet: Sheet) -> None:
+    """A queue that is full for moments gives no line; a state that lasts gives one, and so does its end, without an event of its own (OB-03)."""
+    for _ in range(200):
+        for state in ("critical", "normal"):
+            sheet.log.on(e.Pressure("worker", state, 1))
+            sheet.clock.sleep_ns(SECOND_NS // 20)
+    assert sheet.lines == []
+
+    sheet.log.on(e.Pressure("worker", "critical", 90))
+    sheet.log.on(e.Pressure("lane out", "warning", 60))
+    sheet.clock.sleep_ns(4 * SECOND_NS)
+    sheet.log.on(e.Polled("o", 1, 1, 0))
+    assert sheet.lines == []
+
+    sheet.clock.sleep_ns(SECOND_NS)
+    sheet.log.on(e.Polled("o", 1, 1, 0))
+    sheet.log.on(e.Pressure("worker", "normal", 0))
+    sheet.log.on(e.Pressure("worker", "critical", 90))
+    sheet.clock.sleep_ns(6 * SECOND_NS)
+    sheet.log.on(e.Pressure("worker", "normal", 0))
+    sheet.clock.sleep_ns(6 * SECOND_NS)
+    sheet.log.on(e.Polled("o", 1, 1, 0))
+
+    assert [(r["level"], r["stage"], r["state"]) for r in sheet.records()] == [
+        ("warning", "worker", "critical"), ("info", "lane out", "warning"), ("info", "worker", "normal"),
+    ]  # fmt: skip
+
+
+def test_a_stuck_queue_is_told_at_once(sheet: Sheet) -> None:
+    """It has lasted when it is known; what it was before that lasted too is told before it."""
+    sheet.log.on(e.Pressure("worker", "critical", 90))
+    sheet.clock.sleep_ns(10 * SECOND_NS)
+    sheet.log.on(e.Pressure("worker", "stuck", 90))
+    sheet.log.on(e.Pressure("worker", "critical", 80))
+    sheet.log.on(e.Pressure("worker", "stuck", 90))
+
+    assert [r["state"] for r in sheet.records()] == ["critical", "stuck"]
 
 
 def test_a_terminal_gets_warnings_as_words() -> None:

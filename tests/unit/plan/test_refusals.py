@@ -6,6 +6,8 @@ import pytest
 
 from thalweg.plan.refusals import place
 
+NO_PLAN = "Physical plan does not support logical expression"
+
 
 @pytest.mark.parametrize(
     ("message", "sql", "offset", "width", "said", "hint"),
@@ -43,6 +45,17 @@ from thalweg.plan.refusals import place
         ('ParserError("Expected: an expression, found: EOF")', " SELECT", 1, 6, "expected: an expression, found: EOF", None),
         ('ParserError("Expected: end")', "SELECT a FROM WHERE b", 14, 5, "expected a table or view after FROM, found WHERE", None),
         ("'concat' does not support zero arguments.\nCandidate functions: x", "SELECT concat()", 7, 6, "'concat' does not support zero arguments.", None),
+        (
+            f'{NO_PLAN} OuterReferenceColumn(Field {{ name: "items" }}, Column {{ relation: Some(Bare {{ table: "o" }}), name: "items" }})', "SELECT id, x FROM o, UNNEST(items) u(x)", 28, 5,
+            "the engine has no plan for a function or subquery that reads items of the row beside it", "write SELECT unnest(items) in place of the join",
+        ),
+        (
+            f"{NO_PLAN} InSubquery(InSubquery {{ negated: false }})", "SELECT 1", 0, 6,
+            "the engine has no plan for this subquery, which reads the row beside it", "write it as a join",
+        ),
+        (
+            f"{NO_PLAN} Wildcard", "SELECT 1", 0, 6, f"{NO_PLAN} Wildcard", None,
+        ),
         ("something else", "  (SELECT 1)", 3, 6, "something else", None),
         ("something else", "", 0, 1, "something else", None),
     ],

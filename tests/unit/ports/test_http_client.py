@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
 import ssl
-import subprocess
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -12,6 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import pytest
 
+from tests.services.certificates import made_certificates
 from thalweg.errors import SchemaUnavailable, UserError
 from thalweg.ports.http_client import HttpClient
 from thalweg.ports.http_options import HttpOptions
@@ -92,21 +91,6 @@ def test_redirects_are_not_followed(server: ThreadingHTTPServer) -> None:
     assert "it redirects" in str(refusal.hint)
     assert [path for path, _ in server.RequestHandlerClass.seen] == ["/elsewhere"]
     assert "geheim" not in f"{refusal} {refusal!r} {refusal.hint}"
-
-
-def made_certificates(folder: Path) -> None:
-    """An authority, a server's certificate for 127.0.0.1 and a client's, by openssl."""
-    openssl = shutil.which("openssl")
-    assert openssl is not None, "openssl makes the certificates of this test"
-
-    def run(*arguments: str) -> None:
-        subprocess.run([openssl, *arguments], cwd=folder, check=True, capture_output=True)
-
-    run("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", "ca.key", "-out", "ca.pem", "-days", "2", "-subj", "/CN=ca")
-    (folder / "san").write_text("subjectAltName=IP:127.0.0.1\n")
-    for name in ("server", "client"):
-        run("req", "-newkey", "rsa:2048", "-nodes", "-keyout", f"{name}.key", "-out", f"{name}.csr", "-subj", f"/CN={name}")
-        run("x509", "-req", "-in", f"{name}.csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-out", f"{name}.pem", "-days", "2", "-extfile", "san")
 
 
 def test_certificates_on_both_sides(server: ThreadingHTTPServer, tmp_path: Path) -> None:

@@ -285,6 +285,41 @@ def test_a_call_does_not_wait_for_ever() -> None:
     assert out.close(5)
 
 
+def test_a_lane_that_is_told_to_stop_ends_with_its_step() -> None:
+    """The delivery under way is written and confirmed; nothing is begun after it, and a drain that waits is told (CL-01)."""
+    sink, log = Scripted(), Log()
+    writing, release = [threading.Event() for _ in range(4)], [threading.Event() for _ in range(4)]
+    sink.on_write = lambda d: (writing[d.seq].set(), release[d.seq].wait(10))  # type: ignore[assignment,return-value]
+    out = lane(sink, log)
+    told: list[BaseException] = []
+
+    def drain() -> None:
+        try:
+            out.drain(None)
+        except DrainExpired as e:
+            told.append(e)
+
+    out.send(0, delivery(1))
+    writing[1].wait(10)
+    drainer = threading.Thread(target=drain)
+    drainer.start()
+    until(lambda: bool(out._calls))
+    out.send(0, delivery(2))
+    out.send(0, delivery(3))
+    release[1].set()
+    writing[2].wait(10)
+    out.stop()
+    release[2].set()
+    release[3].set()
+
+    assert out.close(5)
+    drainer.join(5)
+    assert (sink.written, log.confirmed) == ([1, 2], [[1], [2]])
+    assert "flush" not in sink.calls
+    assert [str(e) for e in told] == ["sink out is being closed"]
+    assert log.failed == []
+
+
 def test_a_full_queue_blocks_the_sender_until_close() -> None:
     """The bound of the queue is the back-pressure (ACK-04); closing lets the sender go."""
     sink, log = Scripted(), Log()

@@ -87,6 +87,7 @@ def up_to_now_answer(workspace: Workspace, question: Question, progress: Callabl
     A question that cannot be planned is refused before a stream is read.
     """
     session = workspace.session
+    _all_resolved(workspace, question)
     bind(workspace, question)
     _schema(workspace, question.piece, question.piece.text)
     with tempfile.TemporaryDirectory(prefix="twg-snapshot-") as folder:
@@ -122,6 +123,7 @@ def bind(workspace: Workspace, question: Question) -> None:
 
 def tail_answer(workspace: Workspace, question: Question) -> Generator[Answer, None, None]:
     """Answer over each batch that comes, without end; an answer without rows comes now and then. Raises UserError for what a stream cannot answer."""
+    _all_resolved(workspace, question)
     sql, limit = _tailed(workspace, question)
     schema = _schema(workspace, question.piece, sql)
     yield Answer(schema, iter(()))
@@ -156,10 +158,17 @@ def _stored(workspace: Workspace, question: Question, table: SourceTable, folder
         return look.store(wanted, folder, limit, progress)
 
 
+def _all_resolved(workspace: Workspace, question: Question) -> None:
+    """Refuse a question over a table whose columns lie in a registry that gave no answer."""
+    for table in question.tables:
+        if table.schema is None:
+            refused = UserError(f"the schema of {table.name} is not resolved", hint=workspace.warning or "its registry was not asked")
+            refused.unanswered = True
+            raise refused
+
+
 def _look(workspace: Workspace, table: SourceTable) -> Look:
     """A source of its own for one question."""
-    if table.schema is None:
-        raise UserError(f"the schema of {table.name} is not resolved", hint=workspace.warning or "its registry was not asked")
     source, decoding = compose.open_source(workspace.plan, table, Fanout(), group=False)
     settings = workspace.plan.settings
     upgrade = Upgrade([decoding], Fanout()) if settings.kernels else None
@@ -215,9 +224,11 @@ def _tailed(workspace: Workspace, question: Question) -> tuple[str, int | None]:
 def _schema(workspace: Workspace, piece: Piece, sql: str) -> pa.Schema:
     """The schema of a query; what the engine refuses is shown at its place."""
     try:
-        return workspace.session.schema_of(sql)
+        schema = workspace.session.schema_of(sql)
+        workspace.session.plan(sql)
     except QueryRefused as e:
         raise _refused(workspace, piece, e) from e
+    return schema
 
 
 def _refused(workspace: Workspace, piece: Piece, error: QueryRefused) -> UserError:

@@ -146,6 +146,11 @@ class Workspace:
             except PipelineError as e:
                 self.warning = f"schemas stay unresolved: {e}"
                 return self._made(script, connect=False)
+            except ScriptErrors as e:
+                if not e.unanswered:
+                    raise
+                self.warning = "schemas stay unresolved: " + "; ".join(f"{error.where}: {error.message}" for error in e.errors)
+                return self._made(script, connect=False)
         except ScriptErrors as e:
             raise ScriptErrors([_placed(error, file, chunks, starts) for error in e.errors]) from e
 

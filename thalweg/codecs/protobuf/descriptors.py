@@ -59,7 +59,7 @@ class MessageSet:
     """Top-level messages of the root file in its order; of all files where there is no root."""
 
     def find(self, name: str | None) -> Descriptor:
-        """The message with this full name, or the only one with this short name. Raises DescriptorError.
+        """The message with this full name, or the only one whose full name ends with it (`Inner`, `Outer.Inner`). Raises DescriptorError.
 
         None: the only one there is, those of files that others import aside.
         """
@@ -72,7 +72,7 @@ class MessageSet:
         exact = self.messages.get(name.removeprefix("."))
         if exact is not None:
             return exact
-        found = [m for full, m in self.messages.items() if full.rpartition(".")[2] == name]
+        found = [m for full, m in self.messages.items() if full.endswith(f".{name}")]
         if len(found) == 1:
             return found[0]
         if found:

@@ -86,6 +86,8 @@ def _plan(draft: Draft, query: Query, sql: str) -> pa.Schema | None:
     """The schema of the query as written; a refusal is noted at the word it speaks of."""
     try:
         schema, casts = draft.session.schema_of(sql), draft.session.union_casts(sql)
+        if not casts:
+            draft.session.plan(sql)
     except QueryRefused as e:
         found = refusals.place(e.message, sql)
         hint = _BRANCHES.format("column") if "type Union(" in e.message else None
@@ -139,6 +141,7 @@ def _compare(draft: Draft, spliced: str, reads: list[Relation], schema: pa.Schem
         draft.session.put(name, (), columns.append(_ROW))
     try:
         planned = draft.session.schema_of(spliced)
+        draft.session.plan(spliced)
     except QueryRefused as e:
         return f"the engine refuses it with the row number added: {e.message}".split("\n")[0]
     finally:

@@ -78,24 +78,26 @@ class Intake:
         self._misplaced.discard(key)
         if self._tap.place(key, offset):
             return
+        epoch = self._tap.epoch(key)
+        target = TopicPartition(*key, offset) if epoch is None else TopicPartition(*key, offset, leader_epoch=epoch)
         try:
-            self._consumer.seek(TopicPartition(*key, offset))
+            self._consumer.seek(target)
         except KafkaException:
             # Not fetched at the moment: assigned just now, or stopped at an offset that is gone.
-            self._reassign(key, offset)
+            self._reassign(key, target)
 
-    def _reassign(self, key: Key, offset: int) -> None:
-        """Fetch a partition from ``offset`` on by assigning it again."""
+    def _reassign(self, key: Key, target: TopicPartition) -> None:
+        """Fetch a partition from an offset on by assigning it again."""
         try:
             if self._assignment.eager:
                 # This kind of group changes all or nothing, so the others are fetched again from where they were returned.
                 self._buffer.drop(self._assignment.next.keys())
                 self._taken.clear()
-                places = {**self._assignment.next, key: offset}
+                places = {**self._assignment.next, key: target.offset}
                 self._consumer.assign([TopicPartition(*k, o) for k, o in places.items()])
             else:
                 self._consumer.incremental_unassign([TopicPartition(*key)])
-                self._consumer.incremental_assign([TopicPartition(*key, offset)])
+                self._consumer.incremental_assign([target])
         except KafkaException:
             # A rebalance is under way: the partition's messages are refused until this works, or until it goes.
             self._misplaced.add(key)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -83,6 +83,18 @@ class KafkaOptions:
     embedded_data: str | None = option(
         "embedded.data", default=None, doc="a `.jsonl` file (one record a line) or a `.sql` file (one SELECT) that fills the embedded topic"
     )
+    ends_by_now: bool = False
+    """Whether no partition's end lies behind its last record of now: whoever only looks does not wait for records to come. No user says it."""
+
+
+def up_to_now(options: KafkaOptions) -> KafkaOptions:
+    """The options of a look at the table: its own end, or now where it has none; its own start where that is a place in the topic.
+
+    Where a run would go on (`group-offsets`) or begin to listen (`latest-offset`) is none: such a look starts at the first record.
+    """
+    start = options.startup_mode if options.startup_mode in {"timestamp", "specific-offsets"} else "earliest-offset"
+    end = "latest-offset" if options.bounded_mode == "unbounded" else options.bounded_mode
+    return replace(options, startup_mode=start, bounded_mode=end, ends_by_now=True)
 
 
 @dataclass(frozen=True, slots=True)

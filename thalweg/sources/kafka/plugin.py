@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from thalweg.errors import UserError
 from thalweg.ports.source import Capabilities, SourcePlugin
 from thalweg.sources.kafka.client import complaints
-from thalweg.sources.kafka.options import KafkaOptions, place
+from thalweg.sources.kafka.options import KafkaOptions, place, up_to_now
 from thalweg.sources.kafka.source import KafkaSource
 
 if TYPE_CHECKING:
@@ -84,6 +84,7 @@ PLUGIN = SourcePlugin(
     topics=topics,
     files=files,
     query_file=query_file,
+    up_to_now=up_to_now,
     warm_up="thalweg.sources.kafka.loading:compile_all",
     fill=fill,
 )

@@ -97,6 +97,8 @@ class Positions:
             given = {key: (options.bounded_offsets or {})[key[1]] for key in keys if key[1] in (options.bounded_offsets or {})}
         elif mode == "group-offsets":
             given = {key: c.offset for key, c in self.committed(keys).items() if c is not None}
+        if options.ends_by_now:
+            return {key: min(given.get(key, now), now) for key in keys for now in (self.watermarks(key)[1],)}
         return {key: given[key] if key in given else self.watermarks(key)[1] for key in keys}
 
 

@@ -56,6 +56,7 @@ class Tap:
         self._wanted = self._possible(wanted)
         self._drain: Drain | None = None
         self._fetcher: Fetcher | None = None
+        self._epochs: dict[Key, int] = {}
         self._pause_ns = _FIRST_PAUSE_NS
         self._again_ns = clock.monotonic_ns()
         """Not to be tried before."""
@@ -126,6 +127,10 @@ class Tap:
         self._fetcher.place(key, offset)
         return True
 
+    def epoch(self, key: Key) -> int | None:
+        """Leader epoch of what was taken of a partition before the client took over; told once. With it the client sees whether a log was truncated."""
+        return self._epochs.pop(key, None)
+
     def pause(self, keys: Iterable[Key]) -> None:
         """Fetch nothing more of partitions."""
         if self._fetcher is not None:
@@ -182,7 +187,7 @@ class Tap:
         """The client takes over, for a while, or for good."""
         trouble = scrub(fetcher.trouble or "", self._conf)
         fetcher.close()
-        self._fetcher = None
+        self._fetcher, self._epochs = None, dict(fetcher.epochs)
         if fetcher.held:
             self._consumer.resume([TopicPartition(*key) for key in fetcher.held])
         if fetcher.unproved is not None:

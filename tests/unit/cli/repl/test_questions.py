@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.service.kafka_topics import send
 from thalweg.cli.repl.pieces import Piece
 from thalweg.cli.repl.questions import tail_answer, understand
 from thalweg.errors import QueryFailed, ScriptError, UserError
 
 if TYPE_CHECKING:
     from tests.unit.cli.repl.conftest import Desk
+    from thalweg.native.mock_cluster import MockCluster
 
 
 def test_a_question_knows_what_it_hangs_on(desk: Desk) -> None:
@@ -69,6 +71,26 @@ def test_each_question_sees_what_came_since(desk: Desk) -> None:
     assert desk.topic.committed("pipeline", 0) is None
 
 
+def test_a_snapshot_keeps_to_the_bounds_of_its_table(desk: Desk, mock_kafka: MockCluster) -> None:
+    """A Kafka table that starts and ends at offsets is answered from these; an end that is not there yet is not waited for (CLI-07)."""
+    assert mock_kafka.create_topic("numbers", 2)
+
+    for partition in (0, 1):
+        send(mock_kafka.bootstrap, "numbers", [b"%d" % n for n in range(10)], partition)
+    desk.type(
+        f"CREATE EXTERNAL TABLE numbers (value BYTES) STORED AS KAFKA LOCATION 'kafka://{mock_kafka.bootstrap}/numbers' OPTIONS ('format' 'raw',"
+        " 'scan.startup.mode' 'specific-offsets', 'scan.startup.specific-offsets' 'partition:0,offset:2;partition:1,offset:7',"
+        " 'scan.bounded.mode' 'specific-offsets', 'scan.bounded.specific-offsets' 'partition:0,offset:6;partition:1,offset:99');"
+    )
+
+    found = desk.type(
+        "SELECT _twg_source_partition AS p, min(_twg_source_offset) AS low, max(_twg_source_offset) AS high, count(*) AS n"
+        " FROM raw.numbers GROUP BY 1 ORDER BY 1;"
+    )
+
+    assert [line.split(" | ") for line in found[2:4]] == [["0", "  2", "   5", "4"], ["1", "  7", "   9", "3"]]
+
+
 def test_an_error_leaves_the_workspace_usable(desk: Desk) -> None:
     """A refused or failed question has its place or its message, and the next one works (CLI-08)."""
     desk.load()
@@ -77,6 +99,8 @@ def test_an_error_leaves_the_workspace_usable(desk: Desk) -> None:
         desk.type("SELECT nope FROM orders;")
     with pytest.raises(ScriptError, match=r"did you mean clean\?"):
         desk.type("SELECT * FROM cleen;")
+    with pytest.raises(ScriptError, match=r"input:1:40: the engine has no plan .*unnest\(tags\)"):
+        desk.type("SELECT x FROM orders CROSS JOIN UNNEST(tags) AS u(x);")
     with pytest.raises(ScriptError, match="no closing"):
         desk.type("SELECT (1 FROM orders;")
     with pytest.raises(ScriptError, match="input:1:11: expected: an expression, found the end"):

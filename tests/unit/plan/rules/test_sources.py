@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 
 from tests.unit.plan.conftest import ORDERS
+from thalweg.errors import ScriptErrors
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -169,6 +170,20 @@ def test_a_registry_that_cannot_help_is_named(complaints: Complaints, asked: lis
     assert asked
     assert len(found) == 1
     assert said in found[0]
+
+
+@pytest.mark.parametrize(
+    ("url", "more", "unanswered"), [("http://silent:1", "", True), ("http://silent:1", "SELECT nope;", False), ("http://r:1", "", False), ("./nowhere", "", False)]
+)
+def test_a_registry_that_gives_no_answer_is_nobodys_fault(plan: Planner, asked: list[str], url: str, more: str, unanswered: bool) -> None:  # noqa: FBT001 - a parameter
+    """The file may be right, unless something else in it is wrong; a folder that is not there is a wrong option (CL-02)."""
+    text = table("", f"'format' 'avro-confluent', 'avro-confluent.url' '{url}'", "kafka://h:9092/ordres") + more
+
+    with pytest.raises(ScriptErrors) as caught:
+        plan(text, connect=True)
+
+    assert caught.value.unanswered is unanswered
+    assert len(asked) == (not url.startswith("."))
 
 
 def test_key_and_value_may_not_share_a_column(complaints: Complaints, asked: list[str]) -> None:

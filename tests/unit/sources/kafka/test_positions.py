@@ -10,7 +10,7 @@ from confluent_kafka import KafkaError, KafkaException, TopicPartition
 from thalweg.errors import SourceFailed
 from thalweg.ports.source import Committed
 from thalweg.sources.kafka.faults import Patience
-from thalweg.sources.kafka.options import KafkaOptions
+from thalweg.sources.kafka.options import KafkaOptions, up_to_now
 from thalweg.sources.kafka.positions import Positions
 from thalweg.testing.fakes import FakeClock
 
@@ -90,6 +90,24 @@ ENDS = [
 def test_ends(options: KafkaOptions, expected: dict[tuple[str, int], int]) -> None:
     """Each mode is resolved to numbers; a partition that a mode says nothing about ends where it is now."""
     assert positions(options).ends([A, B]) == expected
+
+
+NOW = [
+    ({}, {A: 3, B: 0}, {A: 10, B: 7}),
+    ({"startup_mode": "specific-offsets", "startup_offsets": {0: 4}}, {A: 4, B: 0}, {A: 10, B: 7}),
+    ({"startup_mode": "timestamp", "startup_timestamp_ms": 9}, {A: 6, B: 7}, {A: 10, B: 7}),
+    ({"startup_mode": "latest-offset", "bounded_mode": "timestamp", "bounded_timestamp_ms": 9}, {A: 3, B: 0}, {A: 6, B: 7}),
+    ({"startup_mode": "group-offsets", "bounded_mode": "group-offsets"}, {A: 3, B: 0}, {A: 5, B: 7}),
+    ({"bounded_mode": "specific-offsets", "bounded_offsets": {0: 99, 1: 4}}, {A: 3, B: 0}, {A: 10, B: 4}),
+]
+
+
+@pytest.mark.parametrize(("given", "starts", "ends"), NOW)
+def test_a_look_up_to_now(given: dict[str, Any], starts: dict[tuple[str, int], int], ends: dict[tuple[str, int], int]) -> None:
+    """The table's own places count; no end lies behind the last record of now, so that nobody waits for it (CLI-07)."""
+    looked = positions(up_to_now(KafkaOptions(**given)))
+
+    assert (looked.starts([A, B]), looked.ends([A, B])) == (starts, ends)
 
 
 def test_an_error_of_one_partition() -> None:

@@ -1,14 +1,10 @@
-"""Both ways out of the client, and the way from one to the other, over the client's mock cluster."""
+"""The ways in which records come, and the changes from one to another, over the client's mock cluster."""
 
 from __future__ import annotations
 
-import subprocess
-import sys
-import threading
 import time
 import uuid
 from pathlib import Path
-from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -19,10 +15,10 @@ from thalweg import registry
 from thalweg.model.clock import SystemClock
 from thalweg.model.events import Notice
 from thalweg.model.options import read
-from thalweg.native.compiling import Compiling
 from thalweg.native.rdkafka import Unproved
 from thalweg.ports.source import Budget, SourceContext
 from thalweg.sources.kafka import tap
+from thalweg.sources.kafka.loading import DRAINING, FETCHING, Loading
 from thalweg.testing.fakes import RecordingObserver
 from thalweg.testing.reading import RELATION, Listening, Reading, check_spans
 
@@ -91,38 +87,47 @@ def notices(reading: Reading) -> list[str]:
     return [e.message for e in events if isinstance(e, Notice) and e.code == "kafka.reader"]
 
 
-def test_both_readers_give_the_same(topic: str, opened: Callable[..., Reading]) -> None:
+def test_all_readers_give_the_same(topic: str, opened: Callable[..., Reading]) -> None:
     """Every column and every byte count, over NULL, empty, keys, headers and times (KF-01, REP-06, REP-07, REP-08)."""
     found = []
-    for reader in ("columnar", "consume"):
+    for reader in ("fetch", "columnar", "consume"):
         reading = opened(reader=reader, scan_bounded_mode="latest-offset")
         reading.until_finished(Budget(rows=97))
-        found.append((table(reading), sum(b.nbytes for b in reading.batches), reading.source._tap.columnar, notices(reading)))
+        found.append((table(reading), sum(b.nbytes for b in reading.batches), reading.source._tap.way, notices(reading)))
 
-    assert found[0][0].equals(found[1][0])
-    assert found[0][1] == found[1][1]
-    assert [columnar for _, _, columnar, _ in found] == [True, False]
+    assert found[0][0].equals(found[2][0])
+    assert found[1][0].equals(found[2][0])
+    assert found[0][1] == found[1][1] == found[2][1]
+    assert [way for _, _, way, _ in found] == ["fetch", "columnar", "consume"]
     assert found[0][0].num_rows == ROWS
-    assert found[0][3] == found[1][3] == []
+    assert [said for _, _, _, said in found] == [[], [], []]
+
+
+def only_the_client(_conf: object) -> None:
+    """As for settings that only the client understands."""
+    raise Unproved("no way in")
 
 
 @pytest.mark.parametrize("bounded", ["unbounded", "latest-offset"])
-def test_a_run_goes_over_to_columns_while_it_reads(
-    topic: str, mock_kafka: MockCluster, opened: Callable[..., Reading], monkeypatch: pytest.MonkeyPatch, bounded: str
+@pytest.mark.parametrize(("way", "loops"), [("fetch", FETCHING), ("columnar", DRAINING)])
+def test_a_run_goes_over_to_compiled_loops_while_it_reads(
+    topic: str, mock_kafka: MockCluster, opened: Callable[..., Reading], monkeypatch: pytest.MonkeyPatch, bounded: str, way: str, loops: str
 ) -> None:
     """Nothing is lost, repeated or out of order at the change, with records in the client's queue and in the buffer."""
     monkeypatch.setattr(tap, "_WORTH", 100)
-    fresh = tap.Loading()
-    monkeypatch.setattr(tap, "loading", lambda: fresh)
+    if way == "columnar":
+        monkeypatch.setattr(tap, "access", only_the_client)
+    fresh = Loading(loops)
+    monkeypatch.setattr(tap, "loading", lambda _module: fresh)
     reading = opened(scan_bounded_mode=bounded)
-    before = reading.source._tap.columnar
+    before = reading.source._tap.way
     reading.until_rows(150, Budget(rows=50, age_ns=50_000_000))
     fresh.wait()
     if bounded == "unbounded":
         send(mock_kafka, ROWS, ROWS)
     reading.until_rows(ROWS * (2 if bounded == "unbounded" else 1), Budget(rows=50, age_ns=50_000_000))
 
-    assert (before, reading.source._tap.columnar) == (False, True)
+    assert (before, reading.source._tap.way) == ("consume", way)
     covered = check_spans(reading.spans(), reading.listener.held)
     assert sum(span.end - span.start for span in covered) == reading.rows()
     records = table(reading)
@@ -138,14 +143,14 @@ def test_a_first_run_on_a_machine_never_waits_for_the_compiler(
     monkeypatch.setenv("THALWEG_CACHE", str(tmp_path))
     monkeypatch.setenv("PYTHONPATH", str(Path(tap.__file__).parents[3]))
     monkeypatch.setattr(tap, "_WORTH", 100)
-    fresh = tap.Loading()
-    monkeypatch.setattr(tap, "loading", lambda: fresh)
+    fresh = Loading(FETCHING)
+    monkeypatch.setattr(tap, "loading", lambda _module: fresh)
     reading = opened()
     began = time.monotonic()
     reading.until_rows(1)
     first = time.monotonic() - began
     sent = ROWS
-    while not reading.source._tap.columnar:
+    while reading.source._tap.way == "consume":
         assert time.monotonic() < began + 60
 
         send(mock_kafka, 60, sent)
@@ -162,39 +167,16 @@ def test_a_first_run_on_a_machine_never_waits_for_the_compiler(
 
 def test_a_short_run_never_pays_for_the_loops(topic: str, opened: Callable[..., Reading], monkeypatch: pytest.MonkeyPatch) -> None:
     """Few records are read one by one, and nothing is compiled or imported for them."""
-    fresh = tap.Loading()
-    monkeypatch.setattr(tap, "loading", lambda: fresh)
+    fresh = Loading(FETCHING)
+    monkeypatch.setattr(tap, "loading", lambda _module: fresh)
     reading = opened(scan_bounded_mode="latest-offset")
     reading.until_finished()
 
     assert (reading.rows(), fresh.begun) == (ROWS, False)
 
 
-@pytest.mark.parametrize("is_cached", [True, False])
-def test_records_wait_for_loops_that_come_from_the_cache_only(monkeypatch: pytest.MonkeyPatch, is_cached: bool) -> None:  # noqa: FBT001 - a parameter
-    """While loops are loaded next to nothing is taken; not before, not after, not while a child compiles, and not for ever."""
-    loaded = threading.Event()
-    known = {"compile_all": loaded.wait, "cached": lambda: is_cached}
-    monkeypatch.setattr(tap.registry, "attribute", lambda path: known[path.rpartition(":")[2]])
-    monkeypatch.setattr(tap, "_compiled_elsewhere", lambda _stopping: loaded.wait())
-    monkeypatch.setitem(sys.modules, "thalweg.native.messages", SimpleNamespace())
-    fresh = tap.Loading()
-    before = fresh.pauses(0.0)
-    fresh.start()
-    until = time.monotonic() + 10
-    while not is_cached and fresh.pauses(0.01):
-        assert time.monotonic() < until
-    during = fresh.pauses(0.0)
-    monkeypatch.setattr(fresh, "_deadline", 0.0)
-    late = fresh.pauses(0.0)
-    loaded.set()
-    fresh.wait()
-
-    assert (before, during, late, fresh.pauses(1.0)) == (False, is_cached, False, False)
-
-
 def test_a_handle_that_is_not_proved_is_said_once(topic: str, opened: Callable[..., Reading], monkeypatch: pytest.MonkeyPatch) -> None:
-    """The other reader takes over; a client that is made later does not try again."""
+    """The reader that works everywhere takes over."""
 
     def refuse(*_: object) -> None:
         raise Unproved("no such client")
@@ -203,7 +185,7 @@ def test_a_handle_that_is_not_proved_is_said_once(topic: str, opened: Callable[.
     reading = opened(reader="columnar")
     reading.until_rows(ROWS)
 
-    assert reading.source._reader == "consume"
+    assert reading.source._tap.way == "consume"
     assert notices(reading) == ["records are read one by one, which is slower: no such client"]
 
 
@@ -213,55 +195,20 @@ def test_a_compiler_that_fails_is_told(topic: str, opened: Callable[..., Reading
     def trip(_path: str) -> None:
         raise RuntimeError("no LLVM")
 
-    fresh = tap.Loading()
-    monkeypatch.setattr(tap, "loading", lambda: fresh)
-    monkeypatch.setattr(tap.registry, "attribute", trip)
+    fresh = Loading(FETCHING)
+    monkeypatch.setattr(tap, "loading", lambda _module: fresh)
+    monkeypatch.setattr(registry, "attribute", trip)
     fresh.wait()
     monkeypatch.undo()
-    monkeypatch.setattr(tap, "loading", lambda: fresh)
+    monkeypatch.setattr(tap, "loading", lambda _module: fresh)
     reading = opened()
-    reading.until_rows(ROWS)
+    reading.until(lambda: len(notices(reading)) > 1)
 
-    assert notices(reading) == ["records are read one by one, which is slower: the copy loops cannot be compiled: RuntimeError: no LLVM"]
-
-
-def test_an_empty_cache_is_filled_by_another_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The compiler does not run in this process."""
-    monkeypatch.setenv("THALWEG_CACHE", str(tmp_path))
-    monkeypatch.setenv("PYTHONPATH", str(Path(tap.__file__).parents[3]))
-
-    assert tap._compiled_elsewhere(lambda: False)
-    assert {path.suffix for path in tmp_path.rglob("*.nb?")} == {".nbi", ".nbc"}
-
-
-@pytest.mark.parametrize("failing", [False, True])
-def test_the_compiler_goes_on_only_after_a_run_that_ends_by_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failing: bool) -> None:  # noqa: FBT001 - a parameter
-    """After a failure or a signal it is ended; there is never more than one."""
-    begun: list[Compiling] = []
-    begin = Compiling.begin
-
-    def sleep(_command: object, folder: Path) -> Compiling | None:
-        found = begin(["sleep", "60"], folder)
-        begun.extend([found] if found else [])
-        return found
-
-    monkeypatch.setenv("THALWEG_CACHE", str(tmp_path))
-    monkeypatch.setattr(tap.Compiling, "begin", sleep)
-    monkeypatch.setattr(tap.threading, "main_thread", lambda: SimpleNamespace(is_alive=lambda: not begun))
-    try:
-        assert not tap._compiled_elsewhere(lambda: failing)
-        assert (begun[0].ended() is None) == (not failing)
-        if not failing:
-            assert sleep("", next(iter(tmp_path.glob("kernels/*")))) is None
-    finally:
-        begun[0].stop()
-
-
-def test_a_cache_that_cannot_be_written_leaves_the_work_to_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It costs a compilation, never a run."""
-    monkeypatch.setenv("THALWEG_CACHE", "/proc/nope")
-
-    assert tap._compiled_elsewhere(lambda: False)
+    assert reading.rows() == ROWS
+    assert notices(reading) == [
+        "records are taken from the client's queues: the copy loops cannot be compiled: RuntimeError: no LLVM",
+        "records are read one by one, which is slower: the copy loops cannot be compiled: RuntimeError: no LLVM",
+    ]
 
 
 class Direct:
@@ -272,7 +219,7 @@ class Direct:
         self.consumer = Consumer({
             "bootstrap.servers": cluster.bootstrap, "group.id": "g", "client.id": "me", "enable.partition.eof": True, "log_level": 0,
         })  # fmt: skip
-        self.tap = tap.Tap(self.consumer, "me", "columnar", SystemClock(), pytest.fail)
+        self.tap = tap.Tap(self.consumer, {"client.id": "me"}, "columnar", SystemClock(), lambda level, message: pytest.fail(f"{level}: {message}"))
         self.keys = [("t", i) for i in range(3)]
         self.tap.hold(self.keys)
         self.consumer.assign([TopicPartition(*key, 0) for key in self.keys])
@@ -367,7 +314,7 @@ def test_a_partition_that_is_assigned_anew_goes_on(direct: Direct, pause_s: floa
         assert [int(o) for taken in found for b in taken.blocks for o in b.only({key}).offsets] == list(range(start, ROWS // 3))
 
 
-@pytest.mark.parametrize("reader", ["columnar", "consume"])
+@pytest.mark.parametrize("reader", ["fetch", "columnar", "consume"])
 @pytest.mark.parametrize("group", [True, False])
 def test_a_position_that_is_gone_is_reset(topic: str, opened: Callable[..., Reading], reader: str, group: bool) -> None:  # noqa: FBT001 - a parameter
     """The error comes through the partition's queue, and the records behind the reset too (KF-07)."""
@@ -390,10 +337,3 @@ def test_released_partitions_send_nothing_more(direct: Direct) -> None:
 
     assert {key for b in blocks for key in b.next_offsets()} >= {gone}
     assert [int(o) for b in blocks for o in b.only({gone}).offsets] == list(range(150, ROWS // 3))
-
-
-def test_the_compiler_is_not_imported_before_it_is_wanted() -> None:
-    """Loading the source costs neither Numba nor LLVM."""
-    code = "import sys; from thalweg import registry; registry.load('sources', 'kafka'); sys.exit('numba' in sys.modules or 'llvmlite' in sys.modules)"
-
-    assert subprocess.run([sys.executable, "-c", code], cwd=Path(tap.__file__).parents[3], check=False, timeout=60).returncode == 0

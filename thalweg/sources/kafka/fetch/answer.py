@@ -39,6 +39,8 @@ class Batches:
         tables = [self._read(part, wanted, place) for place, (part, wanted) in enumerate(parts)]
         self.next = {part.key: int(table[-1, loops.NEXT]) for (part, _), table in zip(parts, tables, strict=True) if len(table)}
         """Offset behind the last batch, of partitions that have one."""
+        self.epochs = {part.key: int(table[-1, loops.EPOCH]) for (part, _), table in zip(parts, tables, strict=True) if len(table)}
+        """Leader epoch of the last batch."""
         shown = [table[_visible(loops, data, table, part.aborted)] for (part, _), table in zip(parts, tables, strict=True)]
         self._table = np.concatenate(shown) if shown else np.zeros((0, loops.WIDTH), np.int64)
         if (self._table[:, loops.FLAGS] & _COMPRESSED).any():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import selectors
+from collections import deque
 from typing import TYPE_CHECKING, Any, Final
 
 from confluent_kafka import KafkaException
@@ -85,6 +86,11 @@ class Fetcher:
         self._ends: dict[Key, int] = {}
         self._said: dict[Key, int] = {}
         """Ends that were handed on."""
+        self._leaders: dict[Key, tuple[str, int]] = {}
+        """Where partitions were fetched from last."""
+        self.epochs: dict[Key, int] = {}
+        """Leader epoch of what was fetched last, by partition: with it the client finds out whether a log was truncated."""
+        self._turn = 0
         self._lost_ns = -_PATIENCE_NS
         self.trouble: str | None = None
         """Why fetching cannot go on; the client has to take over."""
@@ -115,8 +121,9 @@ class Fetcher:
         for peer in self._peers.values():
             for key in gone & peer.keys.keys():
                 del peer.keys[key]
-        for key in gone & self._next.keys():
-            del self._next[key]
+        for key in gone:
+            self._next.pop(key, None)
+            self._leaders.pop(key, None)
         self._paused -= gone
         self._homeless -= gone
 
@@ -127,8 +134,9 @@ class Fetcher:
             peer.ends = {key: end for key, end in peer.ends.items() if key not in gone}
             if peer.batches is not None:
                 peer.batches.drop(gone)
-        for key in gone & self._said.keys():
-            del self._said[key]
+        for key in gone:
+            self._said.pop(key, None)
+            self.epochs.pop(key, None)
 
     def pause(self, keys: Iterable[Key]) -> None:
         """Ask for nothing more of these."""
@@ -168,7 +176,10 @@ class Fetcher:
     def _round(self, taken: Taken, count: int) -> None:
         """Look at each broker once: take what it has sent, and ask it for more."""
         now_ns = self._clock.monotonic_ns()
-        for address in list(self._peers):
+        self._turn += 1
+        addresses = deque(self._peers)
+        addresses.rotate(-self._turn)  # each is the first in its turn: one that is quick must not leave nothing for the others
+        for address in addresses:
             peer = self._peers[address]
             if not peer.batches and not self._exchanged(peer, now_ns):
                 self._lose(address, now_ns)
@@ -237,6 +248,7 @@ class Fetcher:
     def _accept(self, peer: Peer, data: npt.NDArray[np.uint8], parts: list[Part]) -> None:
         """Move positions behind an answer; its batches wait to be read."""
         peer.batches = Batches(self._loops, data, [(part, peer.asked[part.key]) for part in parts])
+        self.epochs.update(peer.batches.epochs)
         committed = self._limits().committed
         for part in parts:
             key = part.key
@@ -277,16 +289,20 @@ class Fetcher:
                 leader = metadata.brokers.get(partitions[key[1]].leader) if key[1] in partitions else None
                 if leader is None:
                     raise Interrupted(f"{topic}[{key[1]}] has no leader")
-                self._peer(leader.host, leader.port).keys[key] = None
+                address = (leader.host, leader.port)
+                if self._leaders.setdefault(key, address) != address:
+                    # Whether the new leader has all that the old one had, is a question that the client knows how to ask.
+                    raise Interrupted(f"{topic}[{key[1]}] has another leader")
+                self._peer(address).keys[key] = None
                 self._homeless.discard(key)
 
-    def _peer(self, host: str, port: int) -> Peer:
+    def _peer(self, address: tuple[str, int]) -> Peer:
         """The connection to a broker, made if need be."""
-        if (host, port) not in self._peers:
-            link = Link.open(host, port, self._access, _CONNECT_S)
-            self._peers[host, port] = Peer(link)
+        if address not in self._peers:
+            link = Link.open(*address, self._access, _CONNECT_S)
+            self._peers[address] = Peer(link)
             self._selector.register(link.fileno(), selectors.EVENT_READ)
-        return self._peers[host, port]
+        return self._peers[address]
 
     def _forget(self, address: tuple[str, int]) -> None:
         """Close the connection to a broker that leads nothing of ours any more."""

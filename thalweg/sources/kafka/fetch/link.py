@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import math
 import select
-import socket
 import ssl
 import time
 from typing import TYPE_CHECKING, Final
@@ -16,14 +15,18 @@ from thalweg.model.options import REDACTED
 from thalweg.native.rdkafka import Unproved
 from thalweg.sources.kafka.fetch import wire
 from thalweg.sources.kafka.fetch.access import PLAIN
+from thalweg.sources.kafka.fetch.dial import LinkFailed, dial
 from thalweg.sources.kafka.fetch.scram import Scram, ScramFailed
 
 if TYPE_CHECKING:
+    import socket
     from typing import Self
 
     import numpy.typing as npt
 
     from thalweg.sources.kafka.fetch.access import Access, Login
+
+__all__ = ["Link", "LinkFailed"]
 
 _NEEDED: Final = {"Fetch": (1, 11)}
 """Requests that a broker must know, by key and version."""
@@ -32,12 +35,10 @@ _ID_BYTES: Final = 4
 _SEND_SECONDS: Final = 10.0
 _STEP: Final = 1 << 18
 """The buffer grows by multiples of this."""
+_RENEWED: Final = 0.8
+"""Part of a login's life after which it is shown again."""
 _LONGEST_WORDS: Final = 300
 _NOT_YET: Final = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
-
-
-class LinkFailed(Exception):
-    """The connection is of no use any more, or never was; says why, without secrets."""
 
 
 class Link:
@@ -54,20 +55,16 @@ class Link:
         self._head = memoryview(bytearray(wire.HEAD.size))
         self._head_bytes = 0
         self._buffer: npt.NDArray[np.uint8] = np.empty(0, np.uint8)
-        self._view = self._buffer.data
         self._size = 0
         self._bytes = 0
+        self._renew_at = math.inf
+        self._fault = ""
 
     @classmethod
     def open(cls, host: str, port: int, access: Access, seconds: float) -> Self:
         """Connect, encrypt, see what the broker can do, and log in, all within ``seconds``; raises LinkFailed, or Unproved where it never will."""
         name, deadline = f"{host}:{port}", time.monotonic() + seconds
-        sock = _connected(host, port, name, deadline)
-        try:
-            link = cls(_encrypted(sock, host, access, name, deadline), access, name)
-        except BaseException:
-            sock.close()
-            raise
+        link = cls(dial(host, port, access.tls, deadline), access, name)
         try:
             link._check_versions(deadline)
             if access.login is not None:
@@ -78,17 +75,25 @@ class Link:
         return link
 
     def send(self, api_key: int, version: int, body: bytes) -> int:
-        """Ask, and return the correlation id; never before the last answer is whole. Raises LinkFailed, after a few seconds at most."""
-        return self._send(api_key, version, body, time.monotonic() + _SEND_SECONDS)
+        """Ask, and return the correlation id; never before the last answer is whole. Raises LinkFailed, after ten seconds at most."""
+        deadline = time.monotonic() + _SEND_SECONDS
+        login = self._access.login
+        if login is not None and time.monotonic() >= self._renew_at and not self._outstanding:
+            kept, self._buffer = self._buffer, np.empty(0, np.uint8)  # the last answer is still being read
+            self._log_in(login, deadline)
+            self._buffer = kept
+        return self._send(api_key, version, body, deadline)
 
     def receive(self) -> npt.NDArray[np.uint8] | None:
         """What follows the correlation id of the answer, valid until the next one; None where it has not come yet. Never waits; raises LinkFailed."""
+        if self._fault:
+            raise LinkFailed(self._fault)
         if self._head_bytes < len(self._head):
             self._head_bytes = self._fill(self._head, self._head_bytes, len(self._head))
             if self._head_bytes < len(self._head):
                 return None
-            self._begin()
-        self._bytes = self._fill(self._view, self._bytes, self._size)
+            self._size = self._announced()
+        self._bytes = self._fill(self._buffer.data, self._bytes, self._size)
         if self._bytes < self._size:
             return None
         self._head_bytes = self._bytes = 0
@@ -117,28 +122,29 @@ class Link:
             except _NOT_YET:
                 break
             except OSError as e:
-                raise self._broken("the connection broke", e) from None
+                raise self._failed(f"the connection broke: {e.strerror or e}") from None
             if not got:
-                raise LinkFailed(f"{self._name}: the broker closed the connection")
+                raise self._failed("the broker closed the connection")
             have += got
         return have
 
-    def _begin(self) -> None:
-        """Make room for the answer that the head announces."""
-        size, correlation_id = wire.HEAD.unpack(self._head)
-        size -= _ID_BYTES
-        if size < 0 or size + _ID_BYTES > self._access.most_bytes:
-            raise LinkFailed(f"{self._name}: an answer of {size + _ID_BYTES} bytes is no answer, or more than 'receive.message.max.bytes'")
+    def _announced(self) -> int:
+        """The size of the answer that the head announces, for which there is room then."""
+        announced, correlation_id = wire.HEAD.unpack(self._head)
+        size = int(announced) - _ID_BYTES
+        if size < 0 or announced > self._access.most_bytes:
+            raise self._failed(f"an answer of {announced} bytes is no answer, or more than 'receive.message.max.bytes'")
         if not self._outstanding or correlation_id != self._asked:
-            raise LinkFailed(f"{self._name}: an answer to another question has come")
+            raise self._failed("an answer to another question has come")
         if size > len(self._buffer):
-            self._view = memoryview(b"")
+            self._buffer = np.empty(0, np.uint8)  # the smaller one goes before the larger one comes
             self._buffer = np.empty(-(-size // _STEP) * _STEP, np.uint8)
-            self._view = self._buffer.data
-        self._size = size
+        return size
 
     def _send(self, api_key: int, version: int, body: bytes, deadline: float) -> int:
         """Ask before ``deadline``."""
+        if self._fault:
+            raise LinkFailed(self._fault)
         if self._outstanding:
             raise RuntimeError("a broker is asked one thing at a time")
         self._asked = (self._asked + 1) & 0x7FFFFFFF
@@ -149,7 +155,7 @@ class Link:
             except _NOT_YET as e:
                 self._wait(select.POLLIN if isinstance(e, ssl.SSLWantReadError) else select.POLLOUT, deadline)
             except OSError as e:
-                raise self._broken("the connection broke", e) from None
+                raise self._failed(f"the connection broke: {e.strerror or e}") from None
         self._outstanding = True
         return self._asked
 
@@ -159,7 +165,7 @@ class Link:
         poll.register(self._sock, what)
         left = deadline - time.monotonic()
         if left <= 0 or not poll.poll(math.ceil(left * 1000)):
-            raise LinkFailed(f"{self._name}: the broker does not answer in time")
+            raise self._failed("the broker does not answer in time")
 
     def _ask(self, api_key: int, version: int, body: bytes, deadline: float) -> bytes:
         """The answer to a question before ``deadline``."""
@@ -173,21 +179,22 @@ class Link:
         try:
             error, known = wire.api_versions(self._ask(wire.API_VERSIONS, 0, b"", deadline))
         except ValueError as e:
-            raise LinkFailed(f"{self._name}: {e}") from None
+            raise self._failed(f"{e}") from None
         if error:
-            raise LinkFailed(f"{self._name}: the broker answers with error {error} when asked for its versions")
+            raise self._failed(f"the broker answers with error {error} when asked for its versions")
         for name, (key, version) in (_NEEDED if self._access.login is None else {**_NEEDED, **_NEEDED_TO_LOG_IN}).items():
             first, last = known.get(key, (0, -1))
             if not first <= version <= last:
                 raise Unproved(f"the broker {self._name} does not know version {version} of {name}")
 
     def _log_in(self, login: Login, deadline: float) -> None:
-        """Show who we are."""
+        """Show who we are; a broker may want to see it again after a while, on the same connection."""
+        self._renew_at = math.inf
         try:
             answer = wire.sasl_handshake(self._ask(wire.SASL_HANDSHAKE, 1, wire.text(login.mechanism), deadline))
             if answer.error:
                 known = ", ".join(answer.mechanisms) or f"no login, error {answer.error}"
-                raise LinkFailed(f"{self._name}: the broker does not take {login.mechanism}, but {known}"[:_LONGEST_WORDS])
+                raise self._failed(f"the broker does not take {login.mechanism}, but {known}"[:_LONGEST_WORDS])
             if login.mechanism == PLAIN:
                 self._step(login, f"\0{login.username}\0{login.password}".encode(), deadline)
                 return
@@ -195,59 +202,21 @@ class Link:
             proof = scram.final(self._step(login, scram.first(), deadline))
             scram.verify(self._step(login, proof, deadline))
         except (ScramFailed, ValueError) as e:
-            raise LinkFailed(_scrubbed(f"{self._name}: the login as {login.username} fails: {e}", login)) from None
+            raise self._failed(_scrubbed(f"the login as {login.username} fails: {e}", login)) from None
 
     def _step(self, login: Login, data: bytes, deadline: float) -> bytes:
         """What the broker says to one message of the mechanism."""
         answer = wire.sasl_authenticate(self._ask(wire.SASL_AUTHENTICATE, 1, wire.sized(data), deadline))
         if answer.error:
-            raise LinkFailed(_scrubbed(f"{self._name}: the broker refuses {login.username}: {answer.message or answer.error}", login))
+            raise self._failed(_scrubbed(f"the broker refuses {login.username}: {answer.message or answer.error}", login))
+        if answer.lifetime_ms > 0:
+            self._renew_at = time.monotonic() + answer.lifetime_ms / 1000 * _RENEWED
         return answer.data
 
-    def _broken(self, what: str, error: OSError) -> LinkFailed:
-        """The failure behind an error of the socket."""
-        return LinkFailed(f"{self._name}: {what}: {error.strerror or error}")
-
-
-def _connected(host: str, port: int, name: str, deadline: float) -> socket.socket:
-    """A connection to the first address that takes one."""
-    try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    except (OSError, UnicodeError) as e:
-        raise LinkFailed(f"{name}: the broker's name is not known: {e}") from None
-    reason: OSError | str = "no address"
-    for family, kind, protocol, _, address in found:
-        left = deadline - time.monotonic()
-        if left <= 0:
-            reason = "no time is left"
-            break
-        sock = socket.socket(family, kind, protocol)
-        try:
-            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-            sock.settimeout(left)
-            sock.connect(address)
-        except OSError as e:
-            sock.close()
-            reason = e
-        else:
-            return sock
-    raise LinkFailed(f"{name}: no connection: {reason}")
-
-
-def _encrypted(sock: socket.socket, host: str, access: Access, name: str, deadline: float) -> socket.socket:
-    """The connection behind TLS, if there is to be any. What we cannot agree on with a broker, the client may."""
-    if access.tls is None:
-        return sock
-    sock.settimeout(max(deadline - time.monotonic(), 0.001))
-    try:
-        return access.tls.wrap_socket(sock, server_hostname=host)
-    except (ssl.SSLEOFError, ssl.SSLZeroReturnError):
-        raise LinkFailed(f"{name}: the broker closed the connection instead of encrypting it") from None
-    except (ssl.SSLError, ValueError) as e:
-        raise Unproved(f"no encryption with {name}: {e.reason if isinstance(e, ssl.SSLError) else e}") from None
-    except OSError as e:
-        raise LinkFailed(f"{name}: the connection broke before it was encrypted: {e.strerror or e}") from None
+    def _failed(self, reason: str) -> LinkFailed:
+        """To be raised, now and whenever the connection is used again; the socket stays open for the selector that it may be in."""
+        self._fault = f"{self._name}: {reason}"
+        return LinkFailed(self._fault)
 
 
 def _scrubbed(words: str, login: Login) -> str:

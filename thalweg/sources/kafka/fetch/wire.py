@@ -33,6 +33,8 @@ class Authenticated(NamedTuple):
     error: int
     message: str
     data: bytes
+    lifetime_ms: int
+    """After so long the broker wants to see the login again; 0 for never."""
 
 
 def frame(api_key: int, version: int, correlation_id: int, client_id: str, body: bytes) -> bytes:
@@ -91,9 +93,6 @@ def sasl_handshake(data: bytes) -> Handshake:
 
 
 def sasl_authenticate(data: bytes) -> Authenticated:
-    """SaslAuthenticate version 1; how long the session lives is left out."""
+    """SaslAuthenticate version 1."""
     reader = _Reader(data)
-    error, message = reader.number(_SHORT), reader.text()
-    found = Authenticated(error, message, reader.take(max(reader.number(_INT), 0)))
-    reader.take(_LONG.size)
-    return found
+    return Authenticated(reader.number(_SHORT), reader.text(), reader.take(max(reader.number(_INT), 0)), reader.number(_LONG))
