@@ -26,6 +26,8 @@ Kind: TypeAlias = "tuple[np.dtype[Any], int] | None"
 _PLAIN: Final = 0x101
 """NumPy's flags of an array that is in C's order and aligned."""
 _HEAD: Final = object.__basicsize__
+_WORD: Final = ctypes.c_ssize_t.from_address
+_ARRAY: Final = np.ndarray
 _Entry = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)  # a call gives the GIL away
 
 
@@ -60,7 +62,7 @@ def _kind(hint: Any) -> Kind:  # noqa: ANN401 - a type, as it is written
 
 def _at_head(array: np.ndarray[Any, Any]) -> int:
     """Address of the data: the first word of NumPy's own part of an array, by its C interface. Ten times as fast as to ask for it."""
-    return ctypes.c_ssize_t.from_address(id(array) + _HEAD).value
+    return _WORD(id(array) + _HEAD).value
 
 
 def _asked(array: np.ndarray[Any, Any]) -> int:
@@ -96,12 +98,7 @@ class Native:
                 words.append(argument)
                 continue
             dtype, dimensions = kind
-            if (
-                type(argument) is not np.ndarray
-                or argument.dtype != dtype
-                or argument.ndim != dimensions
-                or argument.flags.num & _PLAIN != _PLAIN
-            ):
+            if type(argument) is not _ARRAY or argument.dtype != dtype or argument.ndim != dimensions or argument.flags.num & _PLAIN != _PLAIN:
                 raise self._mistaken(arguments)
             words.append(_address(argument))
             words += argument.shape

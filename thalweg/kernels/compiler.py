@@ -9,6 +9,7 @@ machine code of one goes to standard output.
 from __future__ import annotations
 
 import functools
+import gc
 import importlib
 import os
 import sys
@@ -49,10 +50,16 @@ def compiled(function: Callable[..., Any]) -> MachineCode:
     (made,) = dispatcher.overloads.values()
     if made.signature.return_type is not _RESULTS[not signature.is_number]:
         raise TypeError(f"{function.__qualname__} gives {made.signature.return_type}")
-    left = [f.name for f in made.library._final_module.functions if f.is_declaration and not f.name.startswith("llvm.")]  # noqa: SLF001
-    if left:
-        raise TypeError(f"{function.__qualname__} needs {', '.join(left)}, which only Numba has")
+    if needed := _needed(made.library):
+        raise TypeError(f"{function.__qualname__} needs {', '.join(needed)}, which only this process has")
     return MachineCode(made.fndesc.llvm_cfunc_wrapper_name, made.library._get_compiled_object())  # noqa: SLF001 - as Numba's own cache does
+
+
+def _needed(library: Any) -> list[str]:  # noqa: ANN401 - Numba's objects have no types
+    """What machine code would look for in another process, in vain: names without a definition, and addresses in this one."""
+    module = library._final_module  # noqa: SLF001 - as Numba's own cache does
+    names = [value.name for value in (*module.functions, *module.global_variables) if value.is_declaration]
+    return [*(name for name in names if not name.startswith("llvm.")), *library._dynamic_globals]  # noqa: SLF001 - as above
 
 
 @contextmanager
@@ -74,6 +81,7 @@ def fill(modules: Sequence[str]) -> None:
 
 def main(arguments: Sequence[str]) -> None:
     """The command of a child process."""
+    gc.disable()  # nearly all that a compiler makes stays: looking through it again and again is a tenth of the time
     if arguments[0] != GIVE:
         fill(arguments)
         return

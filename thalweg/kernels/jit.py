@@ -112,7 +112,7 @@ class Kernel:
 
     def cached(self) -> bool:
         """Whether its machine code is in the cache, and whole."""
-        return self._native is not None or objects.read(self._path()) is not None
+        return objects.read(self._path()) is not None
 
     def _path(self) -> Path:
         """Its file; the folder's name knows the sources of kernels, the file's the source it is written in. Raises OSError."""

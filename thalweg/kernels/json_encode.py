@@ -9,7 +9,7 @@ from thalweg.kernels import encode_ops as op_
 from thalweg.kernels.encode_ops import E_ARG, E_DATA, E_JUMP, E_NAME, E_OFFS, E_OP, E_SIZE, E_VALID, FULL, NODE, NOT_FINITE
 from thalweg.kernels.jit import apart, inline, kernel
 from thalweg.kernels.json_write import put_base64, put_clock, put_date, put_string, put_uuid
-from thalweg.kernels.memory import Bytes, Doubles, Floats, Int, Longs, U, Words, copy, word, word32
+from thalweg.kernels.memory import Bytes, Doubles, Floats, Int, Longs, U, ULongs, Words, copy, word, word32
 from thalweg.kernels.program import OK
 from thalweg.kernels.shortest import LOW63, put_decimal, put_double, put_integer
 
@@ -19,7 +19,7 @@ COMMA, QUOTE = np.uint8(44), np.uint8(34)
 
 @kernel
 def encode(
-    prog: Longs, names: Bytes, tens: Longs, h8: Bytes, h32: Words, h64: Longs, f32: Floats, stack: Longs, cell: Longs,
+    prog: Longs, names: Bytes, tens: ULongs, h8: Bytes, h32: Words, h64: Longs, f32: Floats, stack: Longs, cell: Longs,
     cell64: Doubles, out: Bytes, offs: Words, codes: Bytes, places: Words, state: Longs,
 ) -> Int:  # fmt: skip
     """Writes rows from ``state[S_ROW]`` on; returns the row that needs a larger ``out``, or the number of rows.
@@ -50,7 +50,7 @@ def encode(
 
 @inline
 def row(
-    i: Int, d: Int, prog: Longs, names: Bytes, tens: Longs, h8: Bytes, h32: Words, h64: Longs, f32: Floats, stack: Longs,
+    i: Int, d: Int, prog: Longs, names: Bytes, tens: ULongs, h8: Bytes, h32: Words, h64: Longs, f32: Floats, stack: Longs,
     cell: Longs, cell64: Doubles, out: Bytes,
 ) -> tuple[Int, Int, Int]:  # fmt: skip
     """The document of row ``i`` to ``out[d:]``: ``(position after it, code, node)``."""
@@ -152,7 +152,7 @@ def text(b: Int, s: Int, d: Int, prog: Longs, h8: Bytes, h32: Words, out: Bytes,
 
 @inline
 def value(
-    kind: Int, b: Int, s: Int, d: Int, prog: Longs, tens: Longs, h8: Bytes, h32: Words, h64: Longs, f32: Floats,
+    kind: Int, b: Int, s: Int, d: Int, prog: Longs, tens: ULongs, h8: Bytes, h32: Words, h64: Longs, f32: Floats,
     cell: Longs, cell64: Doubles, out: Bytes, most: Int,
 ) -> tuple[Int, Int]:  # fmt: skip
     """A value without parts: ``(position after it, code)``."""

@@ -60,7 +60,7 @@ def write(path: Path, code: MachineCode) -> None:
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     fault = _fault(path.parent.stat())
     if fault is not None:
-        raise PermissionError(fault)
+        raise PermissionError(f"{path.parent}: {fault}")
     handle, name = tempfile.mkstemp(dir=path.parent, suffix=".part")
     try:
         with os.fdopen(handle, "wb") as file:

@@ -18,7 +18,7 @@ from thalweg.kernels.number import written
 from thalweg.kernels.powers import WRITE_LOWEST
 
 if TYPE_CHECKING:
-    from thalweg.kernels.memory import Bytes, Int, Longs
+    from thalweg.kernels.memory import Bytes, Int, Longs, ULongs
 
 MANTISSA = U((1 << 52) - 1)
 LOW63 = U((1 << 63) - 1)
@@ -62,7 +62,7 @@ def rounded(high: np.uint64, low: np.uint64, c: np.uint64) -> np.uint64:
 
 
 @inline
-def shortest(bits: np.uint64, tens: Longs) -> tuple[np.uint64, Int]:
+def shortest(bits: np.uint64, tens: ULongs) -> tuple[np.uint64, Int]:
     """``(digits, exponent of the last one)`` of a positive finite double: the shortest, of those the nearest (table :func:`reciprocals`)."""
     c = bits & MANTISSA
     e = np.int64(bits >> U(52))
@@ -103,7 +103,7 @@ def shortest(bits: np.uint64, tens: Longs) -> tuple[np.uint64, Int]:
 
 
 @apart
-def put_double(dst: Bytes, d: Int, bits: np.uint64, tens: Longs) -> Int:
+def put_double(dst: Bytes, d: Int, bits: np.uint64, tens: ULongs) -> Int:
     """A finite double as Python's ``repr`` writes it."""
     if bits >> U(63) != U(0):
         dst[U(d)] = np.uint8(MINUS)
