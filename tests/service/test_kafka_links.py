@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.service.kafka_topics import Readers, new_topic, send
 from tests.services.kafka import KafkaServer, make_kafka
 from tests.services.process import need_tools
 from thalweg.native.rdkafka import Unproved
@@ -144,3 +145,20 @@ def test_a_broker_that_nobody_vouches_for(kafka_server: dict[str, Any]) -> None:
     assert knows_fetch(link)
 
     link.close()
+
+
+@pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-512"])
+def test_records_over_tls_behind_a_login(kafka_server: dict[str, Any], mechanism: str) -> None:
+    """The same properties serve the client and the connections beside it; every record comes through the latter."""
+    topic = new_topic(kafka_server["address"], 2)
+    for index in range(2):
+        send(kafka_server["address"], topic, [b"%d" % i for i in range(5_000)], index)
+    properties = {**conf(kafka_server, "sasl_ssl", sasl_mechanism=mechanism), **LOGIN}
+    readers = Readers(kafka_server["sasl_ssl"], "fetch")
+    reading = readers.bounded(topic, {f"properties.{key}": value for key, value in properties.items()})
+    way = reading.source._tap.way
+    readers.close()
+
+    assert way == "fetch"
+    for index in range(2):
+        assert reading.values(index) == [b"%d" % i for i in range(5_000)]

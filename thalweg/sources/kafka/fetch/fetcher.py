@@ -188,8 +188,8 @@ class Fetcher:
                 count -= self._read(peer, taken, count)
             if not peer.batches:
                 taken.ends.update(peer.ends)
-                peer.ends = {}
-            if not peer.asked and not peer.keys and not peer.batches:
+                peer.ends, peer.batches = {}, None
+            if not peer.asked and not peer.keys and peer.batches is None:
                 self._forget(address)
 
     def _exchanged(self, peer: Peer, now_ns: int) -> bool:
@@ -270,9 +270,13 @@ class Fetcher:
         return len(fields.at)
 
     def _wait(self, seconds: float) -> None:
-        """Until a broker sends something."""
-        if not any(peer.link.decrypted() for peer in self._peers.values()):
-            self._selector.select(seconds)
+        """Until a broker sends something. One that was not asked and does has closed the connection."""
+        if any(peer.link.decrypted() for peer in self._peers.values()):
+            return
+        for ready, _ in self._selector.select(seconds):
+            peer = self._peers[ready.data]
+            if not peer.asked:
+                peer.failed = "a broker has closed the connection"
 
     def _limits(self) -> Limits:
         """How much an answer may hold."""
@@ -301,7 +305,7 @@ class Fetcher:
         if address not in self._peers:
             link = Link.open(*address, self._access, _CONNECT_S)
             self._peers[address] = Peer(link)
-            self._selector.register(link.fileno(), selectors.EVENT_READ)
+            self._selector.register(link.fileno(), selectors.EVENT_READ, address)
         return self._peers[address]
 
     def _forget(self, address: tuple[str, int]) -> None:

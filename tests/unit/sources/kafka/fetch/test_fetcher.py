@@ -196,6 +196,28 @@ def test_a_connection_that_is_lost_once_is_made_anew(readers: Readers, cluster: 
     assert notices(readers) == []
 
 
+def test_an_idle_connection_that_is_lost_keeps_nobody_busy(readers: Readers, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While all partitions of a broker are paused, the end of its connection is noticed once, not again and again."""
+    reading = readers.open("t")
+    reading.until_rows(PARTITIONS * ROWS)
+    fetching = reading.source._tap._fetcher
+    fetching.pause(fetching.held)
+    deadline = time.monotonic() + 20
+    while any(peer.asked for peer in fetching._peers.values()):
+        assert time.monotonic() < deadline
+
+        fetching.take(100, 0.02)
+    old = {address: peer.link for address, peer in fetching._peers.items()}
+    next(iter(old.values()))._sock.shutdown(socket.SHUT_RDWR)
+    for _ in range(3):
+        fetching.take(100, 0.02)
+    new = {address: peer.link for address, peer in fetching._peers.items()}
+
+    assert fetching.trouble is None
+    assert [new[address] is link for address, link in old.items()] == [False, True, True]
+    assert fetching._selector.select(0) == []
+
+
 def test_connections_that_are_lost_again_and_again_are_trouble(readers: Readers) -> None:
     """The client takes over, and says why."""
     reading = readers.open("t")
@@ -369,7 +391,8 @@ def test_bytes_that_only_tls_knows_of(readers: Readers, monkeypatch: pytest.Monk
     reading.until_rows(PARTITIONS * ROWS)
     fetching = reading.source._tap._fetcher
     waited: list[float] = []
-    monkeypatch.setattr(fetching, "_selector", SimpleNamespace(select=waited.append, close=fetching._selector.close))
+    quiet = SimpleNamespace(select=lambda seconds: waited.append(seconds) or (), close=fetching._selector.close)
+    monkeypatch.setattr(fetching, "_selector", quiet)
     fetching._wait(0.0)
     monkeypatch.setattr(fetcher.Link, "decrypted", lambda _self: True)
     fetching._wait(0.0)
