@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from thalweg.kernels import child
+from thalweg.kernels.jit import disabled
 from thalweg.kernels.objects import MachineCode
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ def test_children_import_what_we_import(monkeypatch: pytest.MonkeyPatch, tmp_pat
     assert subprocess.run([*apart, "-c", "import colorsys"], check=False).returncode == 0
 
 
+@pytest.mark.skipif(disabled(), reason="the compiler is switched off")
 def test_machine_code_comes_through_a_pipe() -> None:
     """Whole, and whatever the compiler's modules print."""
     code = MachineCode.from_bytes(child.compiled_by_child("thalweg.kernels.columns:usage"))

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import ctypes
+import io
 import math
+import os
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,9 +16,11 @@ from numba.core.options import DefaultOptions
 from thalweg.kernels import columns, compiler, jit
 from thalweg.kernels.bits import clz, ctz, mulhi
 from thalweg.kernels.calling import Native, Signature
+from thalweg.kernels.child import GIVE
 from thalweg.kernels.jit import Kernel, disabled, kernel
 from thalweg.kernels.machine import Addresses, U, caller, copy_bytes, load8, load32, load64
 from thalweg.kernels.memory import Bytes, Doubles, Int, Longs
+from thalweg.kernels.objects import MachineCode
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,6 +47,14 @@ def at_addresses(places: Addresses, functions: Addresses, out: Longs) -> Int:
     return call_one(functions[0], U(7)) + call_five(functions[2], U(1), U(2), U(3), U(4), U(5))
 
 
+def compiled_here(made: Callable[..., object]) -> Callable[..., object]:
+    """A kernel that is compiled in this process; where the compiler is switched off, its twin."""
+    if disabled():
+        return made
+    native = Native("here", compiler.compiled(python_of(made)), Signature.of(python_of(made)))
+    return lambda *arguments: native(arguments)
+
+
 def python_of(made: object) -> Callable[..., object]:
     """The function of a kernel."""
     function: Callable[..., object] = getattr(made, "__wrapped__")  # noqa: B009 - a decorator's attribute
@@ -58,7 +71,7 @@ def test_instructions_do_what_their_twins_do(one: int, two: int) -> None:
     """Zeros at both ends, and the high half of a product."""
     out = np.zeros(3, np.int64)
     words = np.array([one, two], np.uint64)
-    counted(words, out)
+    compiled_here(counted)(words, out)
 
     assert out.tolist() == [int(ctz(words[0])), int(clz(words[0])), one * two >> 64]
 
@@ -71,7 +84,7 @@ def test_memory_and_functions_are_reached_by_address() -> None:
     five = ctypes.CFUNCTYPE(ctypes.c_int32, *[ctypes.c_int64] * 5)(lambda *words: -sum(words))
     functions = np.array([ctypes.cast(f, ctypes.c_void_p).value for f in (one, two, five)], np.uint64)
     source, target, out = np.array([-2], np.int64), np.zeros(1, np.int64), np.zeros(3, np.int64)
-    answer = at_addresses(np.array([source.ctypes.data, target.ctypes.data], np.uint64), functions, out)
+    answer = compiled_here(at_addresses)(np.array([source.ctypes.data, target.ctypes.data], np.uint64), functions, out)
 
     assert answer == -7 - 15
     assert seen == [5, 6]
@@ -90,6 +103,18 @@ def test_what_is_compiled_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
     assert fresh.cached()
     fresh.load()
+
+
+@compiled
+def test_one_kernel_is_given_to_another_process(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """All of standard output is its machine code, whatever its module prints."""
+    given = io.BytesIO()
+    monkeypatch.setattr(compiler.os, "fdopen", lambda handle, _mode: os.close(handle) or nullcontext(given))
+    monkeypatch.setattr(compiler.os, "dup2", lambda *_: None)
+    compiler.main([GIVE, "thalweg.kernels.columns:usage"])
+
+    assert "usage" in MachineCode.from_bytes(given.getvalue()).entry
+    assert capfd.readouterr().out == ""
 
 
 @compiled
