@@ -82,16 +82,14 @@ class Loading:
     def _load(self) -> None:
         """Import, fill the cache, load."""
         try:
-            registry.attribute(f"{self._module}:__name__")
-            loops = sys.modules[self._module]
-            kernels = registry.attribute(_KERNELS)(loops)
+            kernels = _kernels(self._module)
             if not all(kernel.cached() for kernel in kernels):
                 self._settled.set()
                 if not _compiled_elsewhere(self._module, self._failing):
                     return
             for kernel in kernels:
                 kernel.load()
-            self._loops = loops
+            self._loops = sys.modules[self._module]
         except Exception as e:  # noqa: BLE001 - whatever the compiler trips over, the other reader goes on
             self._failure = f"the copy loops cannot be compiled: {type(e).__name__}: {e}"
         finally:
@@ -106,12 +104,20 @@ def loading(module: str) -> Loading:
 
 
 def compile_all() -> None:
-    """Compile every loop of this source, or load it from the cache."""
-    registry.attribute(_FILL)((FETCHING, DRAINING))
+    """Compile every loop of this source that is not in the cache."""
+    for module in (FETCHING, DRAINING):
+        if not all(kernel.cached() for kernel in _kernels(module)):
+            registry.attribute(_FILL)([module])
+
+
+def _kernels(module: str) -> Any:  # noqa: ANN401 - a list of what is not imported before it is wanted
+    """The loops of a module, which is imported."""
+    registry.attribute(f"{module}:__name__")
+    return registry.attribute(_KERNELS)(sys.modules[module])
 
 
 def _compiled_elsewhere(module: str, stopping: Callable[[], bool]) -> bool:
-    """Let a child process fill the cache; False when this process ends before it is full. A child that fails leaves the work to us.
+    """Let a child process fill the cache; False when this process ends before it is full. A child that fails leaves the work to one for each loop.
 
     Where the run has ended by itself, the child goes on for the next one; else it is ended.
     """
