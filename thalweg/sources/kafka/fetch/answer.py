@@ -26,6 +26,9 @@ _MOST: Final = 1 << 30
 """Bytes of all batches of an answer once they are not compressed: Arrow's offsets have 31 bits."""
 _COMPRESSED, _TRANSACTIONAL, _CONTROL = 0x07, 0x10, 0x20
 _ABORT: Final = 0
+_MARKER: Final = 4
+"""Bytes of the key of a transaction's end: a version and a kind, two bytes each."""
+_MARKER_BATCH: Final = 1 << 16
 
 
 class Batches:
@@ -40,11 +43,11 @@ class Batches:
         self.next = {part.key: int(table[-1, loops.NEXT]) for (part, _), table in zip(parts, tables, strict=True) if len(table)}
         """Offset behind the last batch, of partitions that have one."""
         shown = [table[_visible(loops, data, table, part.aborted)] for (part, _), table in zip(parts, tables, strict=True)]
-        self._table = np.concatenate(shown) if shown else np.zeros((0, loops.WIDTH), np.int64)
+        self._table = np.concatenate([table[table[:, loops.COUNT] > 0] for table in shown] or [np.zeros((0, loops.WIDTH), np.int64)])
         if (self._table[:, loops.FLAGS] & _COMPRESSED).any():
             self._inflate()
         self._check_counts()
-        self._cursor = np.zeros(3, np.int64)
+        self._cursor = np.zeros(loops.CURSOR, np.int64)
 
     def __bool__(self) -> bool:
         """Whether a batch is left."""
@@ -57,17 +60,16 @@ class Batches:
         kept = ~np.isin(rest[:, loops.PLACE], [place for place, key in enumerate(self._keys) if key in gone])
         begun = len(kept) > 0 and bool(kept[0])
         self._table = rest[kept]
-        cursor[:] = (0, cursor[loops.AT], cursor[loops.LEFT]) if begun else (0, 0, 0)
+        cursor[loops.FRAME] = 0
+        if not begun:
+            cursor[:] = 0
 
     def take(self, most: int, rooms: Rooms) -> Fields | None:
         """The next records, up to ``most``; None where none is left. Raises Garbled, after which the rest is of no use."""
         left = self._table[int(self._cursor[self._loops.FRAME]) :, self._loops.COUNT]
         count = max(1, min(most, int(left.sum())))
         found = Found(count)
-        rows = self._loops.survey(
-            self._data, self._table, len(self._table), self._cursor, count, found.places, found.offsets, found.stamps, found.kinds, found.epochs,
-            found.starts, found.sizes, found.key_starts, found.key_sizes, found.header_starts, found.header_counts, found.totals,
-        )  # fmt: skip
+        rows = found.survey(self._loops, self._data, self._table, self._cursor, count)
         if rows < 0:
             raise Garbled("a record cannot be read")
         return self._fields(found, rows, rooms) if rows else None
@@ -83,6 +85,8 @@ class Batches:
         if count == 0 and part.stop > part.start:
             raise Garbled(f"{part.key[0]}[{part.key[1]}]: an answer without one whole record batch")
         table = table[:count].copy()
+        if count and table[-1, loops.NEXT] <= wanted:
+            raise Garbled(f"{part.key[0]}[{part.key[1]}]: an answer with nothing from the offset on that was asked for")
         table[:, loops.WANT], table[:, loops.PLACE] = wanted, place
         return table
 
@@ -97,12 +101,14 @@ class Batches:
             row[loops.START] = at
             at += sum(len(piece) for piece in found)
             row[loops.STOP] = at
+            if at > _MOST:
+                raise Garbled(f"an answer holds more than {_MOST:,} bytes")
             pieces += found
         self._data = np.empty(at, np.uint8)
-        end = 0
-        for piece in pieces:
-            self._data[end : end + len(piece)] = np.frombuffer(piece, np.uint8)
-            end += len(piece)
+        while pieces:  # from the last on, each let go of when it is copied, so that nothing is in memory twice
+            piece = pieces.pop()
+            at -= len(piece)
+            self._data[at : at + len(piece)] = np.frombuffer(piece, np.uint8)
 
     def _check_counts(self) -> None:
         """No batch may claim more records than fit into it: memory is made for as many."""
@@ -151,6 +157,15 @@ class Found:
         self.header_starts, self.header_counts = np.empty(count, np.int64), np.empty(count, np.int64)
         self.totals = np.zeros(5, np.int64)
 
+    def survey(
+        self, loops: Any, data: npt.NDArray[np.uint8], table: npt.NDArray[np.int64], cursor: npt.NDArray[np.int64], most: int  # noqa: ANN401 - a module
+    ) -> int:
+        """The first pass, over ``most`` records at most; how many, negative where one is broken."""
+        return int(loops.survey(
+            data, table, len(table), cursor, most, self.places, self.offsets, self.stamps, self.kinds, self.epochs, self.starts, self.sizes,
+            self.key_starts, self.key_sizes, self.header_starts, self.header_counts, self.totals,
+        ))  # fmt: skip
+
 
 def _visible(loops: Any, data: npt.NDArray[np.uint8], table: npt.NDArray[np.int64], aborted: Sequence[tuple[int, int]]) -> npt.NDArray[np.bool_]:  # noqa: ANN401 - a module
     """Which batches hold records that count: none of the broker's own, none of a transaction that was aborted."""
@@ -164,16 +179,20 @@ def _visible(loops: Any, data: npt.NDArray[np.uint8], table: npt.NDArray[np.int6
             aborting.add(waiting.pop()[0])
         if not control[i]:
             shown[i] = producer not in aborting
-        elif _ends_aborted(data, int(table[i, loops.START]), int(table[i, loops.STOP])):
+        elif table[i, loops.COUNT] and _ends_aborted(loops, data, table[i : i + 1]):
             aborting.discard(producer)
     return shown
 
 
-def _ends_aborted(data: npt.NDArray[np.uint8], start: int, stop: int) -> bool:
-    """Whether the record of a control batch says that its transaction was aborted: its key has a version and a kind, two bytes each."""
-    at = start
-    while at < stop and data[at] > 127:  # noqa: PLR2004 - the size of the record, a varint
-        at += 1
-    # attributes, time and offset: a control batch has one record, so all are 0; then the size of the key
-    kind = at + 1 + 3 + 1 + 2
-    return kind + 2 <= stop and int(data[kind]) << 8 | int(data[kind + 1]) == _ABORT
+def _ends_aborted(loops: Any, data: npt.NDArray[np.uint8], table: npt.NDArray[np.int64]) -> bool:  # noqa: ANN401 - a module
+    """Whether the first record of a control batch says that its transaction was aborted. Raises Garbled."""
+    table, found = table.copy(), Found(1)
+    table[0, loops.WANT] = 0
+    if codec := int(table[0, loops.FLAGS]) & _COMPRESSED:
+        pieces = inflate(codec, memoryview(data.data)[table[0, loops.START] : table[0, loops.STOP]], _MARKER_BATCH)
+        data = np.frombuffer(bytearray(b"".join(pieces)), np.uint8)
+        table[0, loops.START], table[0, loops.STOP] = 0, len(data)
+    if found.survey(loops, data, table, np.zeros(loops.CURSOR, np.int64), 1) != 1 or found.key_sizes[0] < _MARKER:
+        raise Garbled("the end of a transaction cannot be read")
+    start = int(found.key_starts[0])
+    return int.from_bytes(data[start : start + _MARKER].tobytes()[2:]) == _ABORT
