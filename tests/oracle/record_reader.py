@@ -292,13 +292,13 @@ def _partitions(data: bytes) -> list[tuple[Key, tuple[tuple[int, int], ...], byt
     walk, out = _Walk(data), []
     walk.take(10)
     for _ in range(walk.number(4)):
-        name = walk.take(max(walk.number(2), 0))
+        name = _text(walk.take(max(walk.number(2), 0)))
         for _ in range(walk.number(4)):
             index = walk.number(4)
             walk.take(26)
             aborted = tuple([(walk.number(8), walk.number(8)) for _ in range(walk.number(4))])
             walk.take(4)
-            out.append(((_text(name), index), aborted, walk.take(max(walk.number(4), 0))))
+            out.append(((name, index), aborted, walk.take(max(walk.number(4), 0))))
     if len({key for key, _, _ in out}) < len(out):
         raise Broken
     return out
