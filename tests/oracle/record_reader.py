@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import struct
 import zlib
 from typing import TYPE_CHECKING, NamedTuple
@@ -59,22 +58,26 @@ class Head(NamedTuple):
     body: bytes
 
 
-class _Walk:
+class Walk:
     """Walks through bytes."""
 
     def __init__(self, data: bytes) -> None:
+        """Start at the first."""
         self.data, self.at = data, 0
 
     def take(self, count: int) -> bytes:
+        """So many bytes."""
         if not 0 <= count <= len(self.data) - self.at:
             raise Broken
         self.at += count
         return self.data[self.at - count : self.at]
 
     def number(self, size: int) -> int:
+        """A signed number of so many bytes."""
         return int.from_bytes(self.take(size), signed=True)
 
     def varint(self) -> int:
+        """Zigzag, of 64 bits at most."""
         value = shift = 0
         while (byte := self.take(1)[0]) > 127:
             value |= (byte & 127) << shift
@@ -85,6 +88,7 @@ class _Walk:
         return (value >> 1) ^ -(value & 1)
 
     def sized(self) -> bytes | None:
+        """Bytes behind their size; None for -1."""
         size = self.varint()
         return None if size == -1 else self.take(size)
 
@@ -126,7 +130,7 @@ def shown(found: list[Head], aborted: Iterable[tuple[int, int]]) -> list[Head]:
 
 def _aborts(head: Head) -> bool:
     """Whether a control batch ends an aborted transaction."""
-    walk = _Walk(inflated(head))
+    walk = Walk(inflated(head))
     row = record(walk, head, ("", 0), 0)
     if row.name is None or len(row.name) < 4:
         raise Broken
@@ -138,7 +142,7 @@ def inflated(head: Head) -> bytes:
     codec = head.flags & 7
     try:
         if codec == GZIP:
-            return gzip.decompress(head.body)
+            return _unzipped(head.body)
         if codec == SNAPPY:
             return _unsnapped(head.body)
         if codec in _NAMES:
@@ -150,11 +154,23 @@ def inflated(head: Head) -> bytes:
     return head.body
 
 
+def _unzipped(data: bytes) -> bytes:
+    """Members of gzip, one behind the other."""
+    out = b""
+    while data:
+        member = zlib.decompressobj(31)
+        out += member.decompress(data)
+        if not member.eof:
+            raise Broken
+        data = member.unused_data
+    return out
+
+
 def _unsnapped(data: bytes) -> bytes:
     """Blocks of snappy."""
     if not data.startswith(XERIAL[:8]):
         return _block(data)
-    walk, out = _Walk(data), b""
+    walk, out = Walk(data), b""
     walk.at = len(XERIAL)
     while walk.at < len(data):
         if data[walk.at :].startswith(XERIAL[:8]):
@@ -166,7 +182,7 @@ def _unsnapped(data: bytes) -> bytes:
 
 def _block(data: bytes) -> bytes:
     """One block of snappy: its size comes first."""
-    walk, size, shift = _Walk(data), 0, 0
+    walk, size, shift = Walk(data), 0, 0
     while (byte := walk.take(1)[0]) > 127:
         size |= (byte & 127) << shift
         shift += 7
@@ -176,9 +192,9 @@ def _block(data: bytes) -> bytes:
     return bytes(pa.Codec("snappy").decompress(data, size, asbytes=True)) if size else b""
 
 
-def record(walk: _Walk, head: Head, key: Key, wanted: int) -> Row:
+def record(walk: Walk, head: Head, key: Key, wanted: int) -> Row:
     """One record; headers of one that is not wanted are not looked at."""
-    body = _Walk(walk.take(walk.varint()))
+    body = Walk(walk.take(walk.varint()))
     body.take(1)
     later, further = body.varint(), body.varint()
     name, value, count = body.sized(), body.sized(), body.varint()
@@ -215,7 +231,7 @@ def partition(data: bytes, key: Key, wanted: int, aborted: tuple[tuple[int, int]
     if found and found[-1].next <= wanted:
         raise Broken
     for head in shown(found, aborted):
-        walk, least = _Walk(inflated(head)), head.base
+        walk, least = Walk(inflated(head)), head.base
         for _ in range(head.count):
             row = record(walk, head, key, wanted)
             if row.offset < least:
@@ -289,7 +305,7 @@ def agrees(data: bytes, wanted: Mapping[Key, int], most: int = MANY) -> bool:
 
 def _partitions(data: bytes) -> list[tuple[Key, tuple[tuple[int, int], ...], bytes]]:
     """Partitions, their aborted transactions and their batches."""
-    walk, out = _Walk(data), []
+    walk, out = Walk(data), []
     walk.take(10)
     for _ in range(walk.number(4)):
         name = _text(walk.take(max(walk.number(2), 0)))

@@ -11,7 +11,7 @@ import pytest
 from numba import config
 
 from tests.oracle.record_batches import APPENDED, HEAD, Batch, Record, varint
-from tests.oracle.record_reader import Head, Row, _Walk, heads, record
+from tests.oracle.record_reader import Head, Row, Walk, heads, record
 from thalweg.native import batches as loops
 from thalweg.sources.kafka.fetch.answer import Found
 
@@ -167,9 +167,9 @@ def test_offsets_rise_within_a_batch(deltas: tuple[int, ...], most: int) -> None
     """Offsets that fall, repeat, or lie outside of their batch are no offsets, wherever the cursor stood between two of them."""
     data = replace(BATCH, records=tuple(Record(delta=delta) for delta in deltas), last=3).encode()
     _, table = framed(data)
-    cursor, said = np.zeros(loops.CURSOR, np.int64), []
-    for _ in range(2):
-        said.append(Found(most).survey(loops, octets(data), table, cursor, most))
+    cursor = np.zeros(loops.CURSOR, np.int64)
+
+    said = [Found(most).survey(loops, octets(data), table, cursor, most) for _ in range(2)]
 
     assert loops.BROKEN in said
 
@@ -254,7 +254,7 @@ def test_the_slow_reader_reads_the_same() -> None:
     (head,) = heads(data)
 
     assert head == Head(10, 4, 0, 14, 1_000, 2_000, -1, 2, data[HEAD:])
-    assert record(_Walk(head.body), head, ("t", 1), 0) == Row(("t", 1), 10, b"key", b"value", ((b"name", b"content"),), 1_005, 1, 4)
+    assert record(Walk(head.body), head, ("t", 1), 0) == Row(("t", 1), 10, b"key", b"value", ((b"name", b"content"),), 1_005, 1, 4)
 
 
 def test_compiled_loops_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

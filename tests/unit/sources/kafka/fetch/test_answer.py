@@ -10,8 +10,21 @@ import pyarrow as pa
 import pytest
 
 from tests.oracle.record_batches import (
-    ABORT, APPENDED, COMMIT, CONTROL, GZIP, LZ4, SNAPPY, TRANSACTIONAL, ZSTD, Batch, Partition, Record, answer, marker,
-)  # fmt: skip
+    ABORT,
+    APPENDED,
+    COMMIT,
+    CONTROL,
+    GZIP,
+    LZ4,
+    SNAPPY,
+    TRANSACTIONAL,
+    ZSTD,
+    Batch,
+    Partition,
+    Record,
+    answer,
+    marker,
+)
 from tests.oracle.record_reader import Row, loaded, read, taken
 from thalweg.native import batches as loops
 from thalweg.sources.kafka.fetch import answer as module
@@ -225,7 +238,7 @@ def test_claimed_counts_take_no_room(count: int, codec: int) -> None:
     """Memory is made for no more records than there are bytes for."""
     tracemalloc.start()
     try:
-        with pytest.raises(Garbled, match="more records than it has room for|cannot be read"):
+        with pytest.raises(Garbled, match=r"more records than it has room for|cannot be read"):
             read(sent(replace(three(0), count=count, codec=codec, last=(1 << 31) - 1)), {}, 1 << 40)
         _, peak = tracemalloc.get_traced_memory()
     finally:
