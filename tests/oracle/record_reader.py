@@ -132,7 +132,7 @@ def _aborts(head: Head) -> bool:
     """Whether a control batch ends an aborted transaction."""
     walk = Walk(inflated(head))
     row = record(walk, head, ("", 0), 0)
-    if row.name is None or len(row.name) < 4:
+    if row.name is None or len(row.name) < 4 or (head.count == 1 and walk.at != len(walk.data)):
         raise Broken
     return row.name[2:4] == b"\0\0"
 

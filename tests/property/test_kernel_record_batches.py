@@ -9,12 +9,14 @@ from random import Random
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.oracle.record_answers import PLACES, Log, Pen, mutated
 from tests.oracle.record_batches import answer
 from tests.oracle.record_reader import Row, agrees, loaded, taken
+from thalweg.sources.kafka.fetch import answer as module
 from thalweg.sources.kafka.rooms import Rooms
 
 if TYPE_CHECKING:
@@ -23,6 +25,9 @@ if TYPE_CHECKING:
 EXAMPLES = int(os.environ.get("KERNEL_EXAMPLES", "150"))
 ROOM = 16 << 20
 """Bytes that reading an answer of a few hundred may take, the slow reader's included."""
+LARGE = 1 << 20
+WINDOWS = st.sampled_from((1, 50, 300, LARGE))
+"""How much is unpacked at a time."""
 SEEDS = st.integers(0, 2**48)
 
 
@@ -38,36 +43,39 @@ def opened(found: list[tuple[Log, int]]) -> Batches:
 
 
 @settings(max_examples=EXAMPLES, deadline=None)
-@given(SEEDS, st.lists(st.integers(1, 9), min_size=1, max_size=5))
-def test_what_was_written_is_read(seed: int, portions: list[int]) -> None:
-    """Any records, codec, transaction, gap and offset, in any portions: each record that counts comes once and in order (KF-01, REP-06, REP-07)."""
+@given(SEEDS, st.lists(st.integers(1, 9), min_size=1, max_size=5), WINDOWS)
+def test_what_was_written_is_read(seed: int, portions: list[int], window: int) -> None:
+    """Any records, codec, transaction, gap and offset, in any portions and unpacked in any lots: each record that counts comes once and in order (KF-01, REP-06, REP-07)."""
     found = logs(Random(seed))
     batches, rooms, rows, most = opened(found), Rooms(), list[Row](), cycle(portions)
-    while batches:
-        rows += taken(batches, next(most), rooms)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "_WINDOW", window)
+        while batches:
+            rows += taken(batches, next(most), rooms)
 
     assert rows == [row for log, wanted in found for row in log.rows(wanted)]
     assert batches.next == {log.key: log.next for log, _ in found if log.batches}
 
 
 @settings(max_examples=EXAMPLES, deadline=None)
-@given(SEEDS, st.integers(0, 30), st.integers(1, 5), st.sets(st.sampled_from(PLACES), min_size=1))
-def test_partitions_may_go_at_any_time(seed: int, before: int, portion: int, gone: set[tuple[str, int]]) -> None:
+@given(SEEDS, st.integers(1, 30), st.integers(1, 5), st.sets(st.sampled_from(PLACES), min_size=1), WINDOWS)
+def test_partitions_may_go_at_any_time(seed: int, before: int, portion: int, gone: set[tuple[str, int]], window: int) -> None:
     """What was taken stays, nothing more comes of the partitions that went, and everything of the others."""
     found = logs(Random(seed))
     batches = opened(found)
     expected = [row for log, wanted in found for row in log.rows(wanted)]
 
-    rows = taken(batches, before) if before else []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "_WINDOW", window)
+        rows = taken(batches, before)
+        batches.drop(gone)
+        rest = list[Row]()
+        while batches:
+            rest += taken(batches, portion)
 
-    assert rows == expected[:before]
-
-    batches.drop(gone)
-    rest = list[Row]()
-    while batches:
-        rest += taken(batches, portion)
-
-    assert rest == [row for row in expected[before:] if row.key not in gone]
+    assert rows == expected[: len(rows)]
+    assert len(rows) == min(before, len(expected)) or window < LARGE
+    assert rest == [row for row in expected[len(rows) :] if row.key not in gone]
 
 
 @settings(max_examples=EXAMPLES, deadline=None)

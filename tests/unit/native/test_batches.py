@@ -44,7 +44,7 @@ def surveyed(batch: Batch, most: int = 100, wanted: int = 0) -> tuple[int, Found
 
     table[0, loops.WANT] = wanted
     found = Found(most)
-    return found.survey(loops, octets(data), table, np.zeros(loops.CURSOR, np.int64), most), found
+    return found.survey(loops, octets(data), table, np.zeros(loops.CURSOR, np.int64)), found
 
 
 def bent(at: int, layout: str, *numbers: int) -> bytes:
@@ -152,13 +152,13 @@ def test_a_cursor_goes_on() -> None:
     while cursor[loops.FRAME] < count:
         found = Found(1)
 
-        assert found.survey(loops, octets(data), table, cursor, 1) == 1
+        assert found.survey(loops, octets(data), table, cursor) == 1
 
         offsets.append(int(found.offsets[0]))
 
     assert offsets == [10, 13, 20, 23]
     assert cursor[: loops.LEAST].tolist() == [2, 0, 0]
-    assert Found(1).survey(loops, octets(data), table, cursor, 1) == 0
+    assert Found(1).survey(loops, octets(data), table, cursor) == 0
 
 
 @pytest.mark.parametrize("deltas", [(0, 0), (3, 2), (-1, 0), (0, 4), (0, 1 << 31), (1 << 62, -1)])
@@ -169,7 +169,7 @@ def test_offsets_rise_within_a_batch(deltas: tuple[int, ...], most: int) -> None
     _, table = framed(data)
     cursor = np.zeros(loops.CURSOR, np.int64)
 
-    said = [Found(most).survey(loops, octets(data), table, cursor, most) for _ in range(2)]
+    said = [Found(most).survey(loops, octets(data), table, cursor) for _ in range(2)]
 
     assert loops.BROKEN in said
 

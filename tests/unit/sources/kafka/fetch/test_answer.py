@@ -247,8 +247,47 @@ def test_claimed_counts_take_no_room(count: int, codec: int) -> None:
     assert peak < 1 << 20
 
 
+@pytest.mark.parametrize("window", [1, 30, 100, 500, 1 << 20])
+@pytest.mark.parametrize("most", [1, 4, 100])
+def test_batches_are_unpacked_some_at_a_time(monkeypatch: pytest.MonkeyPatch, window: int, most: int) -> None:
+    """Wherever one lot ends, the same records come; so they do of what is left when a partition goes."""
+    packed = tuple(replace(three(base), codec=codec) for base, codec in ((0, GZIP), (3, 0), (6, LZ4), (9, SNAPPY)))
+    data = answer((Partition("t", 0, packed), Partition("u", 3, packed)))
+    monkeypatch.setattr(module, "_WINDOW", window)
+    batches = loaded(data, {T: 2})
+    first = taken(batches, most)
+    whole = read(data, {T: 2}, most)
+    batches.drop({T})
+    rest = [row for _ in range(12) for row in taken(batches, most)]
+
+    assert [row.offset for row in whole] == [*range(2, 12), *range(12)]
+    assert [row for row in first if row.key == T] == whole[: min(len(first), 10)]
+    assert [*(row for row in first if row.key == U), *rest] == whole[10:]
+
+
+def test_no_more_is_unpacked_than_is_taken_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The memory for records is that of one lot, however many batches an answer has."""
+    batch = Batch((Record(bytes(1 << 18)),), codec=ZSTD)
+    data = sent(*(replace(batch, base=base) for base in range(64)))
+    monkeypatch.setattr(module, "_WINDOW", 1 << 20)
+    batches, before = loaded(data, {}), pa.total_allocated_bytes()
+    tracemalloc.start()
+    try:
+        for _ in range(64):
+            fields = batches.take(1, Rooms())
+
+            assert fields is not None
+            assert pa.total_allocated_bytes() - before < 1 << 20
+
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
+    assert peak < 8 << 20
+
+
 @pytest.mark.parametrize("codecs", [(GZIP, GZIP), (0, GZIP), (GZIP, 0)])
-def test_all_batches_together_have_a_limit(monkeypatch: pytest.MonkeyPatch, codecs: tuple[int, int]) -> None:
+def test_what_is_unpacked_has_a_limit(monkeypatch: pytest.MonkeyPatch, codecs: tuple[int, int]) -> None:
     """It counts what is compressed and what is not."""
     batches = tuple(replace(three(3 * i, b"x" * 400), codec=codec) for i, codec in enumerate(codecs))
 
@@ -257,7 +296,7 @@ def test_all_batches_together_have_a_limit(monkeypatch: pytest.MonkeyPatch, code
     assert len(read(sent(*batches), {})) == 6
     monkeypatch.setattr(module, "_MOST", 2_000)
     with pytest.raises(Garbled, match="more than"):
-        loaded(sent(*batches), {})
+        read(sent(*batches), {})
 
 
 def test_broken_records_are_garbled() -> None:
