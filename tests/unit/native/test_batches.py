@@ -183,7 +183,7 @@ def claims() -> list[bytes]:
         *(varint(len(tail)) + tail for tail in (
             fixed + varint(99) + b"abcdef", fixed + varint(-2) + b"abcdef", fixed + varint(LONG) + b"abcdef", fixed + varint(-(1 << 63)) + b"abcdef",
             fixed + varint(-2) + varint(-1) + varint(0), fixed + varint(-1) + varint(-2) + varint(0), fixed + varint(-1) + varint(-1) + varint(1) + varint(0) + varint(-2),
-            fixed + varint(-1) + varint(99) + b"abc", fixed + varint(-1) + varint(-1) + varint(-1) + b"ab", fixed + varint(-1) + varint(-1) + varint(LONG) + b"ab",
+            fixed + varint(-1) + varint(99) + b"abc", fixed + varint(-1) + varint(-1) + varint(-1) + b"ab", fixed + varint(-1) * 3, fixed + varint(-1) + varint(-1) + varint(LONG) + b"ab",
             fixed + varint(-1) + varint(-1) + varint(2) + varint(-1) + varint(0), fixed + varint(-1) + varint(-1) + varint(1) + varint(1) + b"n" + varint(9),
             fixed + varint(-1) + varint(-1) + varint(1) + b"\x80", fixed + varint(-1) + varint(-1) + varint(1) + varint(0) + b"\x80",
             fixed + varint(-1) + varint(-1) + varint(2) + varint(0) + varint(0), fixed + varint(-1) + varint(-1) + varint(0) + b"x",
