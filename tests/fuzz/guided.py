@@ -1,7 +1,7 @@
 """Coverage-guided fuzzing: ``python -m tests.fuzz.guided FORMAT [seconds] [corpus folder]``.
 
-Atheris follows the branches of the reference decoder, which decides as the kernel does; every payload that it makes goes through both, between
-two good ones. Ends with code 0 after the time, or with the payload that made a difference.
+Atheris follows the branches of the reference decoder (for ``kafka`` of the slow reader), which decides as the kernel does; every payload that it
+makes goes through both, between two good ones. Ends with code 0 after the time, or with the payload that made a difference.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ from pathlib import Path
 import atheris
 
 from thalweg.kernels import avro, json, protobuf  # noqa: F401 - imported before the rest is instrumented, which Numba could not compile
+from thalweg.native import batches  # noqa: F401 - the same
 
-with atheris.instrument_imports(include=["thalweg.codecs", "thalweg.arrow.rows", "thalweg.arrow.floats"]):
+with atheris.instrument_imports(include=["thalweg.codecs", "thalweg.arrow.rows", "thalweg.arrow.floats", "tests.oracle.record_reader"]):
     from tests.fuzz.targets import target
 
 SCHEMAS = 16

@@ -1,13 +1,17 @@
-"""What is fuzzed: for each format a random schema, data that fits it, damage to that data, and the judge that compares two decoders."""
+"""What is fuzzed: for each format a random schema, data that fits it, damage to that data, and the judge that compares two decoders.
+
+``kafka`` are answers to fetches, which have no schema.
+"""
 
 from __future__ import annotations
 
 from random import Random
 from typing import TYPE_CHECKING
 
-from tests.oracle import avro_schemas, json_documents, protobuf_schemas
+from tests.oracle import avro_schemas, json_documents, protobuf_schemas, record_answers
 from tests.oracle.agreement import avro_agrees, json_agrees, protobuf_agrees
 from tests.oracle.protobuf import table
+from tests.oracle.record_reader import agrees
 from thalweg.codecs.avro.kernel_decoder import Unsupported as AvroUnsupported
 from thalweg.codecs.avro.kernel_decoder import compile_decoder as compile_avro
 from thalweg.codecs.avro.match import Incompatible
@@ -21,7 +25,7 @@ from thalweg.errors import UserError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-FORMATS = ("avro", "json", "protobuf")
+FORMATS = ("avro", "json", "kafka", "protobuf")
 LIMITS = {"max_depth": 12, "max_bytes": 5_000}
 
 
@@ -42,7 +46,7 @@ class Target:
 
 def target(form: str, seed: int) -> Target:
     """The target of a format and a seed; seeds whose schema no decoder takes are passed over."""
-    make = {"avro": _avro, "json": _json, "protobuf": _protobuf}[form]
+    make = {"avro": _avro, "json": _json, "kafka": _kafka, "protobuf": _protobuf}[form]
     for n in range(1_000):
         found = make(Random(f"{form} {seed} {n}"))
         if found is not None:
@@ -68,6 +72,11 @@ def _json(random: Random) -> Target | None:
         return None
     pen = json_documents.Writer(random)
     return Target(random, lambda: pen.document(schema), json_documents.mutated, lambda sent: json_agrees(program, schema, sent, **LIMITS))
+
+
+def _kafka(random: Random) -> Target:
+    wanted = {key: random.choice((0, 0, 2)) for key in record_answers.PLACES}
+    return Target(random, record_answers.Pen(random).answer, record_answers.mutated, lambda sent: sum(agrees(data, wanted, random.choice((1, 3, 64))) for data in sent))
 
 
 def _protobuf(random: Random) -> Target | None:

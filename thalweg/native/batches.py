@@ -36,8 +36,9 @@ _FORMAT = 2
 OTHER_FORMAT, BROKEN = -1, -2
 COMPRESSED, APPENDED = 7, 8
 """Bits of the attributes: the codec, and that the broker has set the timestamp."""
-FRAME, AT, LEFT = range(3)
-"""A cursor: batch, position of its next record (0: its first), how many of its records are left."""
+FRAME, AT, LEFT, LEAST = range(4)
+"""A cursor: batch, position of its next record (0: its first), how many of its records are left, how far behind its first offset the next is at least."""
+CURSOR = 4
 
 
 @inline
@@ -55,8 +56,9 @@ def frames(data: Octets, start: Int, stop: Int, table: Table) -> Int:
     """Read the heads of the whole batches between ``start`` and ``stop`` into ``table``; how many there are, BROKEN or OTHER_FORMAT.
 
     A batch that does not end before ``stop`` is left out: the broker cuts an answer off anywhere. ``table`` has room for a batch each HEAD bytes.
+    Offsets rise from batch to batch.
     """
-    found, p = 0, np.int64(start)
+    found, p, least = 0, np.int64(start), np.int64(0)
     while p + HEAD <= stop:
         size = _number(data, p + _LENGTH_AT, 4)
         if rd(data, p + _MAGIC_AT) != _FORMAT:
@@ -72,9 +74,9 @@ def frames(data: Octets, start: Int, stop: Int, table: Table) -> Int:
         row[NEXT] = row[BASE] + _number(data, p + _LAST_AT, 4) + 1
         row[STAMP], row[LATEST] = _number(data, p + _STAMP_AT, 8), _number(data, p + _LATEST_AT, 8)
         row[PRODUCER], row[COUNT] = _number(data, p + _PRODUCER_AT, 8), _number(data, p + _COUNT_AT, 4)
-        if row[COUNT] < 0 or row[NEXT] <= row[BASE]:
+        if row[COUNT] < 0 or row[BASE] < least or row[NEXT] <= row[BASE]:
             return BROKEN
-        found, p = found + 1, end
+        found, p, least = found + 1, end, row[NEXT]
     return found
 
 
@@ -144,24 +146,25 @@ def survey(
 ) -> Int:  # fmt: skip
     """Read up to ``most`` records of the first ``count`` batches, from the cursor on, which is moved; how many, or BROKEN.
 
-    A size of -1 is NULL. ``totals``: payload and key bytes, headers, bytes of their names and of their values.
+    A size of -1 is NULL. ``totals``: payload and key bytes, headers, bytes of their names and of their values. Offsets rise within a batch, and
+    nothing lies behind a record's headers or a batch's last record.
     """
     totals[:] = 0
-    found, i, p, left = 0, cursor[FRAME], cursor[AT], cursor[LEFT]
+    found, i, p, left, least = 0, cursor[FRAME], cursor[AT], cursor[LEFT], cursor[LEAST]
     while i < count and found < most:
         row = table[i]
         if p == 0:
-            p, left = row[START], row[COUNT]
+            p, left, least = row[START], row[COUNT], np.int64(0)
         appended = row[FLAGS] & APPENDED
         while left > 0 and found < most:
             end, later, further = _record(data, p, row[STOP], found, starts, sizes, key_starts, key_sizes, header_starts, header_counts)
-            if end < 0:
+            if end < 0 or further < least or further >= row[NEXT] - row[BASE]:
                 return BROKEN
-            p, left = end, left - 1
+            p, left, least = end, left - 1, further + 1
             offsets[found] = row[BASE] + further
             if offsets[found] < row[WANT]:
                 continue
-            if header_counts[found] and _headers(data, header_starts[found], end, header_counts[found], totals) < 0:
+            if _headers(data, header_starts[found], end, header_counts[found], totals) != end:
                 return BROKEN
             places[found], epochs[found], kinds[found] = row[PLACE], row[EPOCH], np.int8(2 if appended else 1)
             stamps[found] = row[LATEST] if appended else row[STAMP] + later
@@ -169,8 +172,10 @@ def survey(
             totals[1] += max(key_sizes[found], np.int64(0))
             found += 1
         if left == 0:
+            if p != row[STOP]:
+                return BROKEN
             i, p = i + 1, np.int64(0)
-    cursor[FRAME], cursor[AT], cursor[LEFT] = i, p, left
+    cursor[FRAME], cursor[AT], cursor[LEFT], cursor[LEAST] = i, p, left, least
     return found
 
 

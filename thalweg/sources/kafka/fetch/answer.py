@@ -18,14 +18,20 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from thalweg.sources.kafka.fetch.inflate import Piece
     from thalweg.sources.kafka.fetch.messages import Part
     from thalweg.sources.kafka.reader import Key
     from thalweg.sources.kafka.rooms import Rooms
 
+_WINDOW: Final = 1 << 23
+"""Bytes that are inflated before their records are taken; a batch that holds more comes alone."""
 _MOST: Final = 1 << 30
-"""Bytes of all batches of an answer once they are not compressed: Arrow's offsets have 31 bits."""
+"""Bytes of such a window with its last batch: Arrow's offsets have 31 bits."""
 _COMPRESSED, _TRANSACTIONAL, _CONTROL = 0x07, 0x10, 0x20
 _ABORT: Final = 0
+_MARKER: Final = 4
+"""Bytes of the key of a transaction's end: a version and a kind, two bytes each."""
+_MARKER_BATCH: Final = 1 << 16
 
 
 class Batches:
@@ -42,37 +48,42 @@ class Batches:
         self.epochs = {part.key: int(table[-1, loops.EPOCH]) for (part, _), table in zip(parts, tables, strict=True) if len(table)}
         """Leader epoch of the last batch."""
         shown = [table[_visible(loops, data, table, part.aborted)] for (part, _), table in zip(parts, tables, strict=True)]
-        self._table = np.concatenate(shown) if shown else np.zeros((0, loops.WIDTH), np.int64)
-        if (self._table[:, loops.FLAGS] & _COMPRESSED).any():
-            self._inflate()
+        table = np.concatenate([part[part[:, loops.COUNT] > 0] for part in shown] or [np.zeros((0, loops.WIDTH), np.int64)])
+        count = 0 if (table[:, loops.FLAGS] & _COMPRESSED).any() else len(table)
+        self._table, self._packed = table[:count], table[count:]
+        self._answer = data
         self._check_counts()
-        self._cursor = np.zeros(3, np.int64)
+        self._cursor = np.zeros(loops.CURSOR, np.int64)
 
     def __bool__(self) -> bool:
         """Whether a batch is left."""
-        return int(self._cursor[self._loops.FRAME]) < len(self._table)
+        return int(self._cursor[self._loops.FRAME]) < len(self._table) or len(self._packed) > 0
 
     def drop(self, gone: Collection[Key]) -> None:
         """Forget everything of these partitions that was not taken."""
         loops, cursor = self._loops, self._cursor
-        rest = self._table[int(cursor[loops.FRAME]) :]
-        kept = ~np.isin(rest[:, loops.PLACE], [place for place, key in enumerate(self._keys) if key in gone])
+        rest, places = self._table[int(cursor[loops.FRAME]) :], [place for place, key in enumerate(self._keys) if key in gone]
+        kept = ~np.isin(rest[:, loops.PLACE], places)
         begun = len(kept) > 0 and bool(kept[0])
-        self._table = rest[kept]
-        cursor[:] = (0, cursor[loops.AT], cursor[loops.LEFT]) if begun else (0, 0, 0)
+        self._table, self._packed = rest[kept], self._packed[~np.isin(self._packed[:, loops.PLACE], places)]
+        cursor[loops.FRAME] = 0
+        if not begun:
+            cursor[:] = 0
 
     def take(self, most: int, rooms: Rooms) -> Fields | None:
         """The next records, up to ``most``; None where none is left. Raises Garbled, after which the rest is of no use."""
-        left = self._table[int(self._cursor[self._loops.FRAME]) :, self._loops.COUNT]
-        count = max(1, min(most, int(left.sum())))
-        found = Found(count)
-        rows = self._loops.survey(
-            self._data, self._table, len(self._table), self._cursor, count, found.places, found.offsets, found.stamps, found.kinds, found.epochs,
-            found.starts, found.sizes, found.key_starts, found.key_sizes, found.header_starts, found.header_counts, found.totals,
-        )  # fmt: skip
-        if rows < 0:
-            raise Garbled("a record cannot be read")
-        return self._fields(found, rows, rooms) if rows else None
+        while self:
+            left = self._table[int(self._cursor[self._loops.FRAME]) :, self._loops.COUNT]
+            if not len(left):
+                self._inflate()
+                continue
+            found = Found(max(1, min(most, int(left.sum()))))
+            rows = found.survey(self._loops, self._data, self._table, self._cursor)
+            if rows < 0:
+                raise Garbled("a record cannot be read")
+            if rows:
+                return self._fields(found, rows, rooms)
+        return None
 
     def _read(self, part: Part, wanted: int, place: int) -> npt.NDArray[np.int64]:
         """The heads of a partition's batches."""
@@ -85,26 +96,36 @@ class Batches:
         if count == 0 and part.stop > part.start:
             raise Garbled(f"{part.key[0]}[{part.key[1]}]: an answer without one whole record batch")
         table = table[:count].copy()
+        if count and table[-1, loops.NEXT] <= wanted:
+            raise Garbled(f"{part.key[0]}[{part.key[1]}]: an answer with nothing from the offset on that was asked for")
         table[:, loops.WANT], table[:, loops.PLACE] = wanted, place
         return table
 
     def _inflate(self) -> None:
-        """Put all batches into one memory, none of them compressed."""
-        loops, at, source = self._loops, 0, memoryview(self._data.data)
-        pieces: list[pa.Buffer | bytes | memoryview] = []
-        for row in self._table:
+        """Put the next batches into one memory, none of them compressed."""
+        loops, at, count, source = self._loops, 0, 0, memoryview(self._answer.data)
+        pieces: list[Piece | memoryview] = []
+        for row in self._packed:
             data = source[row[loops.START] : row[loops.STOP]]
             codec = int(row[loops.FLAGS]) & _COMPRESSED
             found = inflate(codec, data, _MOST - at) if codec else [data]
             row[loops.START] = at
             at += sum(len(piece) for piece in found)
             row[loops.STOP] = at
+            if at > _MOST:
+                raise Garbled(f"record batches hold more than {_MOST:,} bytes")
             pieces += found
+            count += 1
+            if at >= _WINDOW:
+                break
+        self._table, self._packed = self._packed[:count], self._packed[count:]
+        self._cursor[:] = 0
+        self._check_counts()
         self._data = np.empty(at, np.uint8)
-        end = 0
-        for piece in pieces:
-            self._data[end : end + len(piece)] = np.frombuffer(piece, np.uint8)
-            end += len(piece)
+        while pieces:  # from the last on, each let go of when it is copied, so that nothing is in memory twice
+            piece = pieces.pop()
+            at -= len(piece)
+            self._data[at : at + len(piece)] = np.frombuffer(piece, np.uint8)
 
     def _check_counts(self) -> None:
         """No batch may claim more records than fit into it: memory is made for as many."""
@@ -153,6 +174,15 @@ class Found:
         self.header_starts, self.header_counts = np.empty(count, np.int64), np.empty(count, np.int64)
         self.totals = np.zeros(5, np.int64)
 
+    def survey(
+        self, loops: Any, data: npt.NDArray[np.uint8], table: npt.NDArray[np.int64], cursor: npt.NDArray[np.int64]  # noqa: ANN401 - a module
+    ) -> int:
+        """The first pass, over as many records as there is room for at most; how many, negative where one is broken."""
+        return int(loops.survey(
+            data, table, len(table), cursor, len(self.places), self.places, self.offsets, self.stamps, self.kinds, self.epochs, self.starts, self.sizes,
+            self.key_starts, self.key_sizes, self.header_starts, self.header_counts, self.totals,
+        ))  # fmt: skip
+
 
 def _visible(loops: Any, data: npt.NDArray[np.uint8], table: npt.NDArray[np.int64], aborted: Sequence[tuple[int, int]]) -> npt.NDArray[np.bool_]:  # noqa: ANN401 - a module
     """Which batches hold records that count: none of the broker's own, none of a transaction that was aborted."""
@@ -166,16 +196,20 @@ def _visible(loops: Any, data: npt.NDArray[np.uint8], table: npt.NDArray[np.int6
             aborting.add(waiting.pop()[0])
         if not control[i]:
             shown[i] = producer not in aborting
-        elif _ends_aborted(data, int(table[i, loops.START]), int(table[i, loops.STOP])):
+        elif table[i, loops.COUNT] and _ends_aborted(loops, data, table[i : i + 1]):
             aborting.discard(producer)
     return shown
 
 
-def _ends_aborted(data: npt.NDArray[np.uint8], start: int, stop: int) -> bool:
-    """Whether the record of a control batch says that its transaction was aborted: its key has a version and a kind, two bytes each."""
-    at = start
-    while at < stop and data[at] > 127:  # noqa: PLR2004 - the size of the record, a varint
-        at += 1
-    # attributes, time and offset: a control batch has one record, so all are 0; then the size of the key
-    kind = at + 1 + 3 + 1 + 2
-    return kind + 2 <= stop and int(data[kind]) << 8 | int(data[kind + 1]) == _ABORT
+def _ends_aborted(loops: Any, data: npt.NDArray[np.uint8], table: npt.NDArray[np.int64]) -> bool:  # noqa: ANN401 - a module
+    """Whether the first record of a control batch says that its transaction was aborted. Raises Garbled."""
+    table, found = table.copy(), Found(1)
+    table[0, loops.WANT] = 0
+    if codec := int(table[0, loops.FLAGS]) & _COMPRESSED:
+        pieces = inflate(codec, memoryview(data.data)[table[0, loops.START] : table[0, loops.STOP]], _MARKER_BATCH)
+        data = np.frombuffer(bytearray(b"".join(pieces)), np.uint8)
+        table[0, loops.START], table[0, loops.STOP] = 0, len(data)
+    if found.survey(loops, data, table, np.zeros(loops.CURSOR, np.int64)) != 1 or found.key_sizes[0] < _MARKER:
+        raise Garbled("the end of a transaction cannot be read")
+    start = int(found.key_starts[0])
+    return int.from_bytes(data[start : start + _MARKER].tobytes()[2:]) == _ABORT

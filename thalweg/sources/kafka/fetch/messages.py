@@ -84,7 +84,7 @@ def answer(data: npt.NDArray[np.uint8]) -> tuple[int, int, list[Part]]:
 def _answer(data: memoryview) -> tuple[int, int, list[Part]]:
     """The same; raises struct.error where it ends too early."""
     throttle_ms, error, _, topics = struct.unpack_from(">ihii", data)
-    at, parts = 14, []
+    at, parts = 14, list[Part]()
     for _ in range(topics):
         (size,) = struct.unpack_from(">h", data, at)
         name, partitions = struct.unpack_from(f">{max(size, 0)}si", data, at + 2)
@@ -93,6 +93,8 @@ def _answer(data: memoryview) -> tuple[int, int, list[Part]]:
         for _ in range(partitions):
             part, at = _part(topic, data, at)
             parts.append(part)
+    if len({part.key for part in parts}) < len(parts):
+        raise Garbled("an answer to a fetch has a partition twice")
     return throttle_ms, error, parts
 
 
