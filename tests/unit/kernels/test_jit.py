@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -161,6 +162,29 @@ def test_a_module_knows_its_kernels(monkeypatch: pytest.MonkeyPatch, tmp_path: P
     assert jit.kernels_of(arena) == []
     assert usage is columns.usage
     assert not fresh.cached()
+
+
+def test_threads_that_come_at_once_share_one_load(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second waits for the first."""
+    fresh, loads, begun, go_on = jit.Kernel(columns.usage.__wrapped__), list[object](), threading.Event(), threading.Event()  # type: ignore[attr-defined]
+    code = columns.usage._code  # type: ignore[attr-defined]
+
+    def slow() -> object:
+        begun.set()
+        go_on.wait(60)
+        loads.append(None)
+        return code()
+
+    monkeypatch.setattr(fresh, "_code", slow)
+    threads = [threading.Thread(target=fresh.load) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    begun.wait(60)
+    go_on.set()
+    for thread in threads:
+        thread.join()
+
+    assert len(loads) == 1
 
 
 def test_python_twins_wrap_in_silence() -> None:
