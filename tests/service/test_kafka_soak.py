@@ -27,7 +27,7 @@ def test_twenty_members(kafka: str, given: Mapping[str, str]) -> None:
     """Rolling restarts, killed members and new partitions: every record comes, the group never gets stuck (KSR-14, KSR-15)."""
     topic, dice = new_topic(kafka, PARTITIONS), random.Random(1)
     discovery = {"scan.topic-partition-discovery.interval": "1 s"}
-    team, feed = Team(Readers(kafka)), Feed(kafka, topic, PARTITIONS)
+    team, feed = Team(Readers(kafka, "fetch")), Feed(kafka, topic, PARTITIONS)
     settings = [f"{k.removeprefix('properties.')}={v}" for k, v in given.items()]
     killed = []
     alive = [team.join(topic, {**given, **discovery}) for _ in range(MEMBERS)]
