@@ -163,6 +163,7 @@ class Intake:
         if over:
             self._buffer.cut(ends)
             self._taken.update(over)
+            self._buffer.ends.update(over)  # no record may lie right in front of the end
         self._pause(key for key in self._taken if key not in self._paused and self._ended(key))
 
     def _ended(self, key: Key) -> bool:
