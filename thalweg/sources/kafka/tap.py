@@ -33,7 +33,7 @@ _LONGEST_S: Final = 0.02
 """Longest wait for records at a stretch; callbacks wait as long."""
 _FIRST_PAUSE_NS: Final = 2_000_000_000
 _LONGEST_PAUSE_NS: Final = 300_000_000_000
-"""How long the client goes on where fetching met trouble: twice as long each time, up to the second."""
+"""How long the client goes on where fetching met trouble: twice as long each time, up to the second. After as long a time of fetching, the first again."""
 FETCH, COLUMNAR, CONSUME = "fetch", "columnar", "consume"
 
 
@@ -60,6 +60,8 @@ class Tap:
         self._pause_ns = _FIRST_PAUSE_NS
         self._again_ns = clock.monotonic_ns()
         """Not to be tried before."""
+        self._since_ns = self._again_ns
+        """When fetching began."""
         if wanted in {FETCH, COLUMNAR}:
             self._loading().wait(stopping)
             self.change()
@@ -102,6 +104,7 @@ class Tap:
         try:
             if self._wanted == FETCH:
                 self._fetcher = Fetcher(self._consumer, self._conf, self._loading().loops(), self._clock)
+                self._since_ns = self._clock.monotonic_ns()
             else:
                 self._drain = Drain(self._consumer, self._conf["client.id"], self._loading().loops(), self._clock)
         except Unproved as e:
@@ -193,7 +196,10 @@ class Tap:
         if fetcher.unproved is not None:
             self._refused(trouble)
         else:
-            self._again_ns = self._clock.monotonic_ns() + self._pause_ns
+            now_ns = self._clock.monotonic_ns()
+            if now_ns - self._since_ns > _LONGEST_PAUSE_NS:
+                self._pause_ns = _FIRST_PAUSE_NS
+            self._again_ns = now_ns + self._pause_ns
             self._say("info", f"records are read one by one for {self._pause_ns // 1_000_000_000} s: {trouble}")
             self._pause_ns = min(2 * self._pause_ns, _LONGEST_PAUSE_NS)
         return True
