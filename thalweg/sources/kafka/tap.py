@@ -71,6 +71,11 @@ class Tap:
         """How records come now."""
         return FETCH if self._fetcher is not None else COLUMNAR if self._drain is not None else CONSUME
 
+    @property
+    def stuck(self) -> bool:
+        """Whether nothing more comes before :meth:`change` is asked."""
+        return self._fetcher is not None and self._fetcher.trouble is not None
+
     def begin(self) -> Rooms | None:
         """A new epoch begins; where its payloads are going to lie, None where that is anywhere."""
         way = self._fetcher or self._drain
@@ -96,7 +101,7 @@ class Tap:
     def change(self) -> bool:
         """Go over to another way if that is due; True: it was, and every held partition is to be held and placed anew."""
         if self._fetcher is not None:
-            return self._fetcher.trouble is not None and self._back(self._fetcher)
+            return self.stuck and self._back(self._fetcher)
         if not self._open or self._drain is not None or (self._rows < _WORTH and not self._loading().begun):
             return False
         if self._clock.monotonic_ns() < self._again_ns or not self._loading().start(self._stopping):

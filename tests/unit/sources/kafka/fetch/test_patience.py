@@ -12,6 +12,7 @@ from confluent_kafka import Producer
 from tests.service.kafka_topics import Readers
 from thalweg.model.events import Notice
 from thalweg.native.mock_cluster import MockCluster
+from thalweg.ports.source import Budget
 from thalweg.sources.kafka import tap
 from thalweg.sources.kafka.fetch.fetcher import Fetcher, Interrupted, LinkFailed, Peer, limits
 
@@ -126,3 +127,26 @@ def test_after_a_long_time_without_trouble_the_client_goes_on_for_a_moment_only(
 
     assert pauses == [2, 4, 8, 2, 4]
     assert said == {"records are read one by one for 0 s: it broke"}
+
+
+def test_nobody_waits_for_a_way_that_is_closed(readers: Readers, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In trouble a poll ends at once, not at the end of its budget, and the next one goes on with the client."""
+    reading = readers.open("t")
+    reading.until_rows(ROWS)
+    found = reading.source._tap
+    calls, take = [], found.take
+
+    def failing(count: int, seconds: float) -> Any:  # noqa: ANN401 - as the original
+        calls.append(count)
+        if found.way == "fetch":
+            found._fetcher.trouble = "it broke"
+        return take(count, seconds)
+
+    monkeypatch.setattr(found, "take", failing)
+    reading.poll(Budget(rows=10, age_ns=MINUTE_NS))
+
+    assert (len(calls), found.way) == (1, "fetch")
+
+    reading.poll(Budget(rows=10, age_ns=1))
+
+    assert found.way == "consume"
