@@ -33,6 +33,8 @@ _ANSWER_NS: Final = 60_000_000_000
 _OF_ANSWER: Final = 8 << 20
 _LEAST: Final = 1 << 20
 """Bytes of an answer: the first divided by the brokers, but not less than the second. Each broker has one in memory."""
+_BESIDE: Final = 8
+"""The part of the largest answer that is kept for what comes beside records: heads of partitions, aborted transactions."""
 _NOWHERE: Final = -1
 """A position that no partition has: what comes of it is not wanted any more."""
 _PATIENCE_NS: Final = 10_000_000_000
@@ -333,7 +335,8 @@ def limits(conf: Mapping[str, str], brokers: int) -> Limits:
 
     share = max(_LEAST, _OF_ANSWER // max(brokers, 1))
     if "receive.message.max.bytes" in conf:
-        share = min(share, max(number("receive.message.max.bytes", 0) - OVERHEAD, 1))
+        whole = number("receive.message.max.bytes", 0)
+        share = min(share, max(whole - whole // _BESIDE - OVERHEAD, 1))
     part = number("fetch.message.max.bytes", number("max.partition.fetch.bytes", 1 << 20))
     return Limits(
         number("fetch.wait.max.ms", 500), number("fetch.min.bytes", 1), min(number("fetch.max.bytes", 50 << 20), share), part,
