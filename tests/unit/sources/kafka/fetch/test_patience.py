@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from confluent_kafka import Producer
+from confluent_kafka import KafkaError, Producer
 
 from tests.service.kafka_topics import Readers
 from thalweg.model.events import Notice
@@ -150,3 +150,18 @@ def test_nobody_waits_for_a_way_that_is_closed(readers: Readers, monkeypatch: py
     reading.poll(Budget(rows=10, age_ns=1))
 
     assert found.way == "consume"
+
+
+def test_idle_connections_of_the_client_are_no_news(readers: Readers) -> None:
+    """A broker closes what the client does not use while we fetch; that all brokers are down is said only where the client reads."""
+    reading = readers.open("t")
+    reading.until_rows(ROWS)
+    said = []
+    for trouble in (None, "it broke"):
+        reading.source._tap._fetcher.trouble = trouble
+        reading.poll(Budget(rows=10, age_ns=1))
+        for code in (KafkaError._ALL_BROKERS_DOWN, KafkaError._TRANSPORT):
+            reading.source._noticed(KafkaError(code))
+        said.append([e.message.rpartition("(")[2] for e in readers.observer.events if isinstance(e, Notice) and e.code == "kafka.broker"])
+
+    assert said == [["_TRANSPORT)"], ["_TRANSPORT)", "_ALL_BROKERS_DOWN)", "_TRANSPORT)"]]
