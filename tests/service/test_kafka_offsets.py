@@ -226,6 +226,26 @@ def test_ends_are_fixed_at_the_start(kafka: str, readers: Readers) -> None:
     assert reading.values() == [b"1", b"2"]
 
 
+def test_a_bounded_end_among_aborted_records(kafka: str, readers: Readers) -> None:
+    """No record lies in front of the end or at it; the run ends as soon as one behind it has come (KF-03)."""
+    topic = new_topic(kafka)
+    send(kafka, topic, [b"0", b"1"])
+    producer = transaction(kafka)
+    producer.begin_transaction()
+    for _ in range(50):
+        producer.produce(topic, b"aborted", partition=0)
+    producer.flush(20)
+    producer.abort_transaction(20)
+    wait_for_end(kafka, topic, 53)
+    send(kafka, topic, [b"53"])
+    given = {"scan.bounded.mode": "specific-offsets", "scan.bounded.specific-offsets": "partition:0,offset:30"}
+
+    reading = readers.bounded(topic, given)
+
+    assert reading.values() == [b"0", b"1"]
+    assert reading.spans()[-1].end == 30
+
+
 def test_bounded_runs_commit_to_their_group(kafka: str, readers: Readers) -> None:
     """A run that assigns its own partitions commits like any other (KSR-02, KSR-03)."""
     topic = new_topic(kafka)

@@ -44,7 +44,7 @@ class Intake:
         self._taken: dict[Key, int] = {}
 
     def fill(self, budget: Budget) -> list[Fault]:
-        """Fill the buffer up to the budget, waiting at most its age; returns early at a fault, a rebalance or the bounded end."""
+        """Fill the buffer up to the budget, waiting at most its age; returns early at a fault, a rebalance, the bounded end or where the way changes."""
         self._wake()
         self._change()
         deadline = self._clock.monotonic_ns() + budget.age_ns
@@ -55,7 +55,7 @@ class Intake:
         while not faults and self._buffer.rows < budget.rows and self._buffer.nbytes < budget.nbytes and not self._complete():
             left = deadline - self._clock.monotonic_ns()
             faults = self._consume(self._wanted(budget), max(min(left, _SLICE_NS), 0) / 1e9)
-            if left <= 0 or self._assignment.turned or self._assignment.failure is not None:
+            if left <= 0 or self._tap.stuck or self._assignment.turned or self._assignment.failure is not None:
                 break
         return faults
 
@@ -163,6 +163,7 @@ class Intake:
         if over:
             self._buffer.cut(ends)
             self._taken.update(over)
+            self._buffer.ends.update(over)  # no record may lie right in front of the end
         self._pause(key for key in self._taken if key not in self._paused and self._ended(key))
 
     def _ended(self, key: Key) -> bool:

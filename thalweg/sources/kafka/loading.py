@@ -65,9 +65,10 @@ class Loading:
         return True
 
     def wait(self, stopping: Callable[[], bool] = lambda: False) -> None:
-        """Begin, and wait until it is over."""
+        """Begin, and wait until it is over, or the run that asks ends before its time."""
         self.start(stopping)
-        self._done.wait()
+        while not self._done.wait(_CHECK_S) and not stopping():
+            pass
 
     def loops(self) -> Any:  # noqa: ANN401 - a module
         """The module of compiled loops; raises Unproved where it cannot be had."""

@@ -16,7 +16,7 @@ from thalweg.sources.kafka.assignment import Assignment
 from thalweg.sources.kafka.intake import Intake
 from thalweg.sources.kafka.options import place
 from thalweg.sources.kafka.positions import Positions
-from thalweg.sources.kafka.tap import Tap
+from thalweg.sources.kafka.tap import FETCH, Tap
 from thalweg.sources.kafka.topics import Topics
 from thalweg.sources.kafka.trouble import Rebuild, Trouble
 
@@ -163,7 +163,7 @@ class KafkaSource(Source):
         patience = faults.Patience(
             context.clock, self._options.connect_timeout_ns, str(self._place), conf, lambda: not self._opened and context.stopping()
         )
-        self._consumer = consumer = client.connect(conf, self._trouble.noticed, context.observer)
+        self._consumer = consumer = client.connect(conf, self._noticed, context.observer)
         self._tap = Tap(consumer, conf, self._options.reader, context.clock, self._said, context.stopping)
         self._positions = Positions(consumer, self._options, patience)
         self._topics = Topics(consumer, self._place, conf, patience, context, self._identities)
@@ -188,6 +188,12 @@ class KafkaSource(Source):
         if hasattr(self, "_tap"):
             self._tap.close()
         self._consumer.close()
+
+    def _noticed(self, error: KafkaError) -> None:
+        """The client's error callback. While we fetch, brokers close the client's idle connections: none of them is down."""
+        if error.name() == "_ALL_BROKERS_DOWN" and hasattr(self, "_tap") and self._tap.way == FETCH:
+            return
+        self._trouble.noticed(error)
 
     def _said(self, level: str, message: str) -> None:
         """How records come has changed."""

@@ -33,7 +33,7 @@ _LONGEST_S: Final = 0.02
 """Longest wait for records at a stretch; callbacks wait as long."""
 _FIRST_PAUSE_NS: Final = 2_000_000_000
 _LONGEST_PAUSE_NS: Final = 300_000_000_000
-"""How long the client goes on where fetching met trouble: twice as long each time, up to the second."""
+"""How long the client goes on where fetching met trouble: twice as long each time, up to the second. After as long a time of fetching, the first again."""
 FETCH, COLUMNAR, CONSUME = "fetch", "columnar", "consume"
 
 
@@ -60,6 +60,8 @@ class Tap:
         self._pause_ns = _FIRST_PAUSE_NS
         self._again_ns = clock.monotonic_ns()
         """Not to be tried before."""
+        self._since_ns = self._again_ns
+        """When fetching began."""
         if wanted in {FETCH, COLUMNAR}:
             self._loading().wait(stopping)
             self.change()
@@ -68,6 +70,11 @@ class Tap:
     def way(self) -> str:
         """How records come now."""
         return FETCH if self._fetcher is not None else COLUMNAR if self._drain is not None else CONSUME
+
+    @property
+    def stuck(self) -> bool:
+        """Whether nothing more comes before :meth:`change` is asked."""
+        return self._fetcher is not None and self._fetcher.trouble is not None
 
     def begin(self) -> Rooms | None:
         """A new epoch begins; where its payloads are going to lie, None where that is anywhere."""
@@ -94,7 +101,7 @@ class Tap:
     def change(self) -> bool:
         """Go over to another way if that is due; True: it was, and every held partition is to be held and placed anew."""
         if self._fetcher is not None:
-            return self._fetcher.trouble is not None and self._back(self._fetcher)
+            return self.stuck and self._back(self._fetcher)
         if not self._open or self._drain is not None or (self._rows < _WORTH and not self._loading().begun):
             return False
         if self._clock.monotonic_ns() < self._again_ns or not self._loading().start(self._stopping):
@@ -102,6 +109,7 @@ class Tap:
         try:
             if self._wanted == FETCH:
                 self._fetcher = Fetcher(self._consumer, self._conf, self._loading().loops(), self._clock)
+                self._since_ns = self._clock.monotonic_ns()
             else:
                 self._drain = Drain(self._consumer, self._conf["client.id"], self._loading().loops(), self._clock)
         except Unproved as e:
@@ -193,7 +201,10 @@ class Tap:
         if fetcher.unproved is not None:
             self._refused(trouble)
         else:
-            self._again_ns = self._clock.monotonic_ns() + self._pause_ns
+            now_ns = self._clock.monotonic_ns()
+            if now_ns - self._since_ns > _LONGEST_PAUSE_NS:
+                self._pause_ns = _FIRST_PAUSE_NS
+            self._again_ns = now_ns + self._pause_ns
             self._say("info", f"records are read one by one for {self._pause_ns // 1_000_000_000} s: {trouble}")
             self._pause_ns = min(2 * self._pause_ns, _LONGEST_PAUSE_NS)
         return True

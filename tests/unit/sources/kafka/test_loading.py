@@ -41,6 +41,21 @@ def test_records_wait_for_loops_that_come_from_the_cache_only(monkeypatch: pytes
     assert (before, during, late, fresh.pauses(1.0)) == (False, is_cached, False, False)
 
 
+def test_a_run_that_is_stopped_does_not_wait_for_the_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The loops may be minutes away on a slow machine, and nobody wants them any more."""
+    loaded, asked = threading.Event(), []
+    known = {"compile_all": loaded.wait, "cached": lambda: True}
+    monkeypatch.setattr(loading.registry, "attribute", lambda path: known[path.rpartition(":")[2]])
+    monkeypatch.setitem(sys.modules, LOOPS, SimpleNamespace())
+    fresh = loading.Loading(LOOPS)
+    fresh.wait(lambda: bool(asked) or bool(asked.append(1)))
+    ready = fresh.start()
+    loaded.set()
+    fresh.wait()
+
+    assert (asked, ready, fresh.start()) == ([1], False, True)
+
+
 def test_an_empty_cache_is_filled_by_another_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The compiler does not run in this process."""
     monkeypatch.setenv("THALWEG_CACHE", str(tmp_path))

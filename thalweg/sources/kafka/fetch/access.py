@@ -32,7 +32,7 @@ _KNOWN: Final = frozenset({
 _REFUSED: Final = frozenset({"client.rack", "client.dns.lookup", "api.version.request", "broker.version.fallback"})
 _FLAGS: Final = {"true": True, "t": True, "1": True, "false": False, "f": False, "0": False}
 _MOST_BYTES: Final = 100_000_000
-_OVERHEAD: Final = 512
+OVERHEAD: Final = 512
 """What the client allows an answer beside the records."""
 _LONGEST_ID: Final = 1024
 
@@ -176,7 +176,7 @@ def _flag(conf: Mapping[str, str], key: str, *, default: bool) -> bool:
 def _most_bytes(conf: Mapping[str, str]) -> int:
     """The largest answer; where it is not set, it follows the largest fetch."""
     fetch = _number(conf, "fetch.max.bytes", 0)
-    return _number(conf, "receive.message.max.bytes", max(_MOST_BYTES, fetch + _OVERHEAD))
+    return _number(conf, "receive.message.max.bytes", max(_MOST_BYTES, fetch + OVERHEAD))
 
 
 def _number(conf: Mapping[str, str], key: str, default: int) -> int:

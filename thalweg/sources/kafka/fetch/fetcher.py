@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from confluent_kafka import KafkaException
 
 from thalweg.native.rdkafka import Unproved
-from thalweg.sources.kafka.fetch.access import access
+from thalweg.sources.kafka.fetch.access import OVERHEAD, access
 from thalweg.sources.kafka.fetch.answer import Batches
 from thalweg.sources.kafka.fetch.link import Link, LinkFailed
 from thalweg.sources.kafka.fetch.messages import FETCH, VERSION, Garbled, Limits, answer, request
@@ -29,10 +29,12 @@ if TYPE_CHECKING:
 
 _CONNECT_S: Final = 3.0
 _ANSWER_NS: Final = 60_000_000_000
-"""How long an answer may take beyond the wait that was asked for."""
+"""How long a broker may be silent beyond the wait that was asked for."""
 _OF_ANSWER: Final = 8 << 20
 _LEAST: Final = 1 << 20
 """Bytes of an answer: the first divided by the brokers, but not less than the second. Each broker has one in memory."""
+_BESIDE: Final = 8
+"""The part of the largest answer that is kept for what comes beside records: heads of partitions, aborted transactions."""
 _NOWHERE: Final = -1
 """A position that no partition has: what comes of it is not wanted any more."""
 _PATIENCE_NS: Final = 10_000_000_000
@@ -55,7 +57,8 @@ class Peer:
         """Partitions that it leads, those first whose turn it is."""
         self.asked: dict[Key, int] = {}
         """Positions in the request that is under way; empty where none is."""
-        self.asked_ns = 0
+        self.heard_ns = 0
+        """When it was asked, or when more of its answer came last."""
         self.ready_ns = 0
         """The broker does not want to be asked before."""
         self.batches: Batches | None = None
@@ -182,6 +185,8 @@ class Fetcher:
         for address in addresses:
             peer = self._peers[address]
             if not peer.batches and not self._exchanged(peer, now_ns):
+                if peer.batches is not None:  # an answer without records came before the connection went
+                    taken.ends.update(peer.ends)
                 self._lose(address, now_ns)
                 continue
             if peer.batches and count > 0:
@@ -217,15 +222,19 @@ class Fetcher:
         wanted = {key: self._next[key] for key in peer.keys if key not in self._paused}
         if wanted:
             peer.link.send(FETCH, VERSION, request(self._limits(), wanted))
-            peer.asked, peer.asked_ns = wanted, now_ns
+            peer.asked, peer.heard_ns = wanted, now_ns
 
     def _hear(self, peer: Peer, now_ns: int) -> None:
         """Take an answer where one has come, and ask for the next before it is read."""
         if not peer.asked:
             return
+        before = peer.link.received
         data = peer.link.receive()
         if data is None:
-            if now_ns - peer.asked_ns > _ANSWER_NS:
+            # Nobody has looked for a while where sinks stalled: what counts is whether something has come meanwhile.
+            if peer.link.received != before:
+                peer.heard_ns = now_ns
+            elif now_ns - peer.heard_ns > _ANSWER_NS + self._limits().wait_ms * 1_000_000:
                 raise Interrupted("a broker does not answer")
             return
         throttle_ms, error, parts = answer(data)
@@ -325,6 +334,9 @@ def limits(conf: Mapping[str, str], brokers: int) -> Limits:
             raise Unproved(f"'properties.{name}' is not a number") from None
 
     share = max(_LEAST, _OF_ANSWER // max(brokers, 1))
+    if "receive.message.max.bytes" in conf:
+        whole = number("receive.message.max.bytes", 0)
+        share = min(share, max(whole - whole // _BESIDE - OVERHEAD, 1))
     part = number("fetch.message.max.bytes", number("max.partition.fetch.bytes", 1 << 20))
     return Limits(
         number("fetch.wait.max.ms", 500), number("fetch.min.bytes", 1), min(number("fetch.max.bytes", 50 << 20), share), part,

@@ -57,6 +57,8 @@ class Link:
         self._buffer: npt.NDArray[np.uint8] = np.empty(0, np.uint8)
         self._size = 0
         self._bytes = 0
+        self.received = 0
+        """Bytes that have come so far."""
         self._renew_at = math.inf
         self._fault = ""
 
@@ -126,6 +128,7 @@ class Link:
             if not got:
                 raise self._failed("the broker closed the connection")
             have += got
+            self.received += got
         return have
 
     def _announced(self) -> int:

@@ -240,7 +240,7 @@ def test_a_broker_that_does_not_answer(readers: Readers, monkeypatch: pytest.Mon
     """An answer that does not come is trouble after a while."""
     reading = readers.open("t")
     reading.until_rows(PARTITIONS * ROWS)
-    monkeypatch.setattr(fetcher, "_ANSWER_NS", -1)
+    monkeypatch.setattr(fetcher, "_ANSWER_NS", -500_000_001)
     reading.until(lambda: bool(notices(readers)))
 
     assert notices(readers) == ["records are read one by one for 0 s: a broker does not answer"]
