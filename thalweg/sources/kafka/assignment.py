@@ -99,6 +99,10 @@ class Assignment:
         self.next[key] = offset if chosen is None else chosen
         listener.started({partition: self.next[key]})
 
+    def verify(self) -> None:
+        """See whether what is held is still of the topics that it was taken from; raises SourceFailed."""
+        self._topics.verify({topic for topic, _ in self.next})
+
     def drop(self, keys: Iterable[Key]) -> None:
         """Forget held partitions and everything that was taken of them and not returned."""
         gone = set(keys)

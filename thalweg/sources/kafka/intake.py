@@ -140,6 +140,8 @@ class Intake:
     def _change(self) -> None:
         """Go over to another way when that is due. A seek makes the client drop what is still on the old way."""
         if self._tap.change():
+            if self._tap.doubtful:
+                self._assignment.verify()
             self._tap.hold(self._assignment.next)
             self._tap.held(self._assignment.next)
             for key, offset in list(self._assignment.next.items()):

@@ -57,6 +57,8 @@ class Tap:
         self._drain: Drain | None = None
         self._fetcher: Fetcher | None = None
         self._epochs: dict[Key, int] = {}
+        self.doubtful = False
+        """Whether there was trouble: a topic may be another one since."""
         self._pause_ns = _FIRST_PAUSE_NS
         self._again_ns = clock.monotonic_ns()
         """Not to be tried before."""
@@ -195,7 +197,7 @@ class Tap:
         """The client takes over, for a while, or for good."""
         trouble = scrub(fetcher.trouble or "", self._conf)
         fetcher.close()
-        self._fetcher, self._epochs = None, dict(fetcher.epochs)
+        self._fetcher, self._epochs, self.doubtful = None, dict(fetcher.epochs), True
         if fetcher.held:
             self._consumer.resume([TopicPartition(*key) for key in fetcher.held])
         if fetcher.unproved is not None:

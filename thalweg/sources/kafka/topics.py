@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 _FRESH_NS: Final = 2_000_000_000
 """How long a topic may be unknown: the brokers hear of a new one by and by."""
+_VERIFY_S: Final = 2.0
+_NAMED: Final = "name:"
+"""In front of a name that stands for an id."""
 _MOCK: Final = "mockCluster"
 """How the client library's mock cluster names itself."""
 
@@ -89,23 +92,43 @@ class Topics:
             message = f"{self._place.servers} gives no topic ids: a topic that is deleted and created again looks like the same topic"
             self._observer.on(Notice("info", "kafka.no_topic_id", message))
         for topic in topics:
-            self._identities[topic] = TopicIdentity(self._cluster, ids.get(topic, f"name:{topic}"))
+            self._identities[topic] = TopicIdentity(self._cluster, ids.get(topic, f"{_NAMED}{topic}"))
+
+    def verify(self, topics: Collection[str]) -> None:
+        """See whether these are still the topics that were read so far, since offsets of another topic mean nothing here.
+
+        One that is gone, or whose id cannot be learned now, is left to those who read it. Raises SourceFailed for one that was made anew.
+        """
+        known = sorted(topic for topic in topics if topic in self._identities and not self._identities[topic].topic_id.startswith(_NAMED))
+        for topic, found in self._described(known, _VERIFY_S).items() if known else ():
+            if isinstance(found, str) and found != self._identities[topic].topic_id:
+                message = f"topic {topic!r} was deleted and created again while it was read"
+                raise SourceFailed(message, where=str(self._place), hint="start again: the new topic is read from where the table says")
 
     def _topic_ids(self, topics: list[str]) -> dict[str, str]:
         """Topic ids as the cluster gives them; empty where it has none to give."""
         if self._cluster.startswith(_MOCK):
             return {}  # it never answers this question
-        conf: dict[str, Any] = {**admin_settings(self._conf), "logger": ClientLog(self._observer, self._conf)}
-        admin = AdminClient(conf)
 
         def call(seconds: float) -> dict[str, str]:
-            answers = admin.describe_topics(TopicCollection(topics), request_timeout=seconds)
-            try:
-                return {name: str(answer.result(seconds + 1).topic_id) for name, answer in answers.items()}
-            except KafkaException as e:
-                if e.args[0].name() in {"UNSUPPORTED_VERSION", "_UNSUPPORTED_FEATURE"}:
+            found = self._described(topics, seconds)
+            for fault in (answer for answer in found.values() if isinstance(answer, KafkaException)):
+                if fault.args[0].name() in {"UNSUPPORTED_VERSION", "_UNSUPPORTED_FEATURE"}:
                     return {}
-                raise
+                raise fault
+            return {name: answer for name, answer in found.items() if isinstance(answer, str)}
 
         found = self._patience.ask("the topics' ids cannot be read", call)
         return {name: topic_id for name, topic_id in found.items() if topic_id.strip("A")}
+
+    def _described(self, topics: list[str], seconds: float) -> dict[str, str | KafkaException]:
+        """The id of each topic, or why there is none."""
+        conf: dict[str, Any] = {**admin_settings(self._conf), "logger": ClientLog(self._observer, self._conf)}
+        admin = AdminClient(conf)
+        found: dict[str, str | KafkaException] = {}
+        for name, answer in admin.describe_topics(TopicCollection(topics), request_timeout=seconds).items():
+            try:
+                found[name] = str(answer.result(seconds + 1).topic_id)
+            except KafkaException as e:
+                found[name] = e
+        return found

@@ -108,6 +108,7 @@ class Trouble:
     def _unknown(self, topic: str, error: KafkaError, topics: Topics) -> None:
         """The client does not find a topic: gone for good, or not known everywhere yet."""
         if topics.exists(topic):
+            topics.verify({topic})
             self._say("warning", "kafka.broker", error)
         elif self._place.pattern is not None:
             self._say("warning", "kafka.topic_gone", error)
