@@ -1,20 +1,18 @@
-"""What processors have an instruction for and NumPy has not: zeros at the ends of a word, the high half of a product.
+"""What processors have an instruction for and NumPy has not: zeros at the ends of a word, the high half of a product, bits that lie apart.
 
 These are the twins in Python; the instructions are in ``kernels/intrinsics.py``.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from thalweg.kernels.jit import instruction
-from thalweg.kernels.memory import U
 
-if TYPE_CHECKING:
-    from thalweg.kernels.memory import Int
-
+Int: TypeAlias = Any
+"""A machine word: int64 inside kernels, int where a kernel is tried in Python."""
 _WORD = 64
 
 
@@ -34,4 +32,11 @@ def clz(word: np.uint64) -> Int:
 @instruction("mulhi")
 def mulhi(x: np.uint64, y: np.uint64) -> np.uint64:
     """The high 64 bits of the product of two words. ``uint64, uint64 -> uint64``."""
-    return U(int(x) * int(y) >> _WORD)
+    return np.uint64(int(x) * int(y) >> _WORD)
+
+
+@instruction("sevens")
+def sevens(word: np.uint64) -> np.uint64:
+    """The lower seven bits of each byte, end to end: the value of a varint. ``uint64 -> uint64``."""
+    value = int(word)
+    return np.uint64(sum((value >> (8 * i) & 127) << (7 * i) for i in range(_WORD // 8)))

@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from thalweg.kernels.bits import ctz, sevens
 from thalweg.kernels.jit import apart, inline
 
 Int: TypeAlias = Any
@@ -28,11 +29,7 @@ U = np.uint64
 ZERO = np.int64(0)
 """Literal numbers as arguments would compile a function again."""
 HIGH = U(0x8080808080808080)
-LOW7 = U(0x7F7F7F7F7F7F7F7F)
 ONES = U(0x0101010101010101)
-PAIRS_LOW, PAIRS_HIGH = U(0x007F007F007F007F), U(0x7F007F007F007F00)
-QUADS_LOW, QUADS_HIGH = U(0x00003FFF00003FFF), U(0x3FFF00003FFF0000)
-HALF_LOW, HALF_HIGH = U(0x000000000FFFFFFF), U(0x0FFFFFFF00000000)
 LAST_SHIFT = U(63)
 """Of the tenth byte of a varint: it holds the one bit that is left of 64."""
 
@@ -154,13 +151,8 @@ def word_varint(src: Bytes, p: Int) -> tuple[Int, Int]:
     m = ~w & HIGH
     if m == U(0):
         return np.int64(0), np.int64(-1)
-    m ^= m - U(1)
-    n = np.int64(((m & ONES) * ONES) >> U(56))
-    w &= m & LOW7
-    w = (w & PAIRS_LOW) | (w & PAIRS_HIGH) >> U(1)
-    w = (w & QUADS_LOW) | (w & QUADS_HIGH) >> U(2)
-    w = (w & HALF_LOW) | (w & HALF_HIGH) >> U(4)
-    return np.int64(w), p + n
+    # What comes next waits for the position, so that is made in few steps of its own.
+    return np.int64(sevens(w & (m ^ (m - U(1))))), p + (ctz(m) >> 3) + 1
 
 
 @apart

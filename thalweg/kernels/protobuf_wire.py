@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from thalweg.kernels.bits import ctz, sevens
 from thalweg.kernels.jit import apart, inline
-from thalweg.kernels.memory import HALF_HIGH, HALF_LOW, HIGH, LOW7, ONES, PAIRS_HIGH, PAIRS_LOW, QUADS_HIGH, QUADS_LOW, U, ld64, rd
+from thalweg.kernels.memory import HIGH, U, ld64, rd
 from thalweg.kernels.program import DEPTH, MALFORMED
 from thalweg.kernels.protobuf_ops import MAX_LEVELS, T_FIRST, T_MORE, T_SIZE
 
@@ -33,13 +34,7 @@ def number(src: Bytes, p: Int, end: Int) -> tuple[Int, Int]:
             w = ld64(src, p)
             m = ~w & HIGH
             if m != U(0):
-                m ^= m - U(1)
-                n = np.int64(((m & ONES) * ONES) >> U(56))
-                w &= m & LOW7
-                w = (w & PAIRS_LOW) | (w & PAIRS_HIGH) >> U(1)
-                w = (w & QUADS_LOW) | (w & QUADS_HIGH) >> U(2)
-                w = (w & HALF_LOW) | (w & HALF_HIGH) >> U(4)
-                return np.int64(w), p + n
+                return np.int64(sevens(w & (m ^ (m - U(1))))), p + (ctz(m) >> 3) + 1
     return long_number(src, p, end)
 
 

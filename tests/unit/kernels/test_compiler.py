@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 from numba.core.options import DefaultOptions
 
-from thalweg.kernels import columns, compiler, jit
-from thalweg.kernels.bits import clz, ctz, mulhi
+from thalweg.kernels import columns, compiler, intrinsics, jit
+from thalweg.kernels.bits import clz, ctz, mulhi, sevens
 from thalweg.kernels.calling import Native, Signature
 from thalweg.kernels.child import GIVE
 from thalweg.kernels.jit import Kernel, disabled, kernel
@@ -36,6 +36,7 @@ def counted(words: Addresses, out: Longs) -> None:
     out[0] = ctz(words[0])
     out[1] = clz(words[0])
     out[2] = np.int64(mulhi(words[0], words[1]))
+    out[3] = np.int64(sevens(words[0]))
 
 
 @kernel
@@ -66,14 +67,28 @@ def test_private_option_still_exists() -> None:
     assert hasattr(DefaultOptions, "_nrt")
 
 
-@pytest.mark.parametrize(("one", "two"), [(0, 5), (1, 1), (1 << 63, 6), (0xFFFF_0000, (1 << 64) - 1)])
-def test_instructions_do_what_their_twins_do(one: int, two: int) -> None:
-    """Zeros at both ends, and the high half of a product."""
-    out = np.zeros(3, np.int64)
+@pytest.mark.parametrize("gathers", [True, False])
+@pytest.mark.parametrize(("one", "two"), [(0, 5), (1, 1), (1 << 63, 6), (0xFFFF_0000, (1 << 64) - 1), (0x0123_4567_89AB_CDEF, 3), ((1 << 64) - 1, 1)])
+def test_instructions_do_what_their_twins_do(monkeypatch: pytest.MonkeyPatch, one: int, two: int, gathers: bool) -> None:  # noqa: FBT001 - a parameter
+    """Zeros at both ends, the high half of a product, and seven bits of each byte, by the instruction where there is one and without it."""
+    if not disabled():
+        quick = intrinsics._gathers()
+        monkeypatch.setattr(intrinsics, "_gathers", lambda: gathers and quick)
+        compiler._part.cache_clear()
+    out = np.zeros(4, np.int64)
     words = np.array([one, two], np.uint64)
     compiled_here(counted)(words, out)
+    compiler._part.cache_clear()
 
-    assert out.tolist() == [int(ctz(words[0])), int(clz(words[0])), one * two >> 64]
+    joined = sum((one >> (8 * i) & 127) << (7 * i) for i in range(8))
+    assert out.tolist() == [int(ctz(words[0])), int(clz(words[0])), one * two >> 64, joined]
+
+
+def test_a_processor_that_is_named_is_not_asked_what_it_can(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Machine code for another processor has no instruction that only this one is known to have."""
+    monkeypatch.setattr(intrinsics.config, "CPU_NAME", "generic")
+
+    assert not intrinsics._gathers()
 
 
 def test_memory_and_functions_are_reached_by_address() -> None:
