@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.service.kafka_topics import Readers, new_topic, send
+from tests.service.kafka_topics import Readers, delete_topic, new_topic, send
 from tests.services.process import free_ports
 from thalweg.errors import SourceFailed, UserError
 from thalweg.model.events import CommitFailed, Notice
@@ -157,3 +157,20 @@ def test_settings_that_the_client_refuses(readers: Readers, given: dict[str, str
     """A property that the client does not know or take is the user's error, and named (CFG)."""
     with pytest.raises(UserError, match=said):
         readers.open("t", given)
+
+
+def test_a_topic_that_is_made_anew_stops_the_run(kafka: str) -> None:
+    """Offsets of the old topic mean nothing in the new one: no record of it comes, though it has more than were read."""
+    topic, fetching = new_topic(kafka), Readers(kafka, "fetch")
+    send(kafka, topic, [b"old"] * 100)
+    reading = fetching.open(topic)
+    reading.until_rows(100)
+    delete_topic(kafka, topic)
+    new_topic(kafka, name=topic)
+    send(kafka, topic, [b"new"] * 300)
+
+    with pytest.raises(SourceFailed, match=r"was deleted (and created again )?while it was read"):
+        reading.until(lambda: False)
+
+    fetching.close()
+    assert set(reading.values()) == {b"old"}

@@ -365,23 +365,6 @@ def test_a_topic_that_is_deleted_stops_the_run(kafka: str, readers: Readers) -> 
         reading.until(lambda: False)
 
 
-def test_a_topic_that_is_made_anew_stops_the_run(kafka: str) -> None:
-    """Offsets of the old topic mean nothing in the new one: no record of it comes, though it has more than were read."""
-    topic, fetching = new_topic(kafka), Readers(kafka, "fetch")
-    send(kafka, topic, [b"old"] * 100)
-    reading = fetching.open(topic)
-    reading.until_rows(100)
-    delete_topic(kafka, topic)
-    new_topic(kafka, name=topic)
-    send(kafka, topic, [b"new"] * 300)
-
-    with pytest.raises(SourceFailed, match=r"was deleted (and created again )?while it was read"):
-        reading.until(lambda: False)
-
-    fetching.close()
-    assert set(reading.values()) == {b"old"}
-
-
 def test_what_the_listener_refuses_stops_the_source(kafka: str, readers: Readers) -> None:
     """An error of the listener comes out of ``poll`` as it is, though it was raised inside the client's callback."""
     topic = new_topic(kafka)

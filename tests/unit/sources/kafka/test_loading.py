@@ -44,7 +44,8 @@ def test_records_wait_for_loops_that_come_from_the_cache_only(monkeypatch: pytes
 def test_a_run_that_is_stopped_does_not_wait_for_the_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
     """The loops may be minutes away on a slow machine, and nobody wants them any more."""
     loaded, asked = threading.Event(), []
-    known = {"compile_all": loaded.wait, "cached": lambda: True}
+    kernels = [SimpleNamespace(cached=lambda: True, load=loaded.wait)]
+    known = {"__name__": LOOPS, "kernels_of": lambda _module: kernels}
     monkeypatch.setattr(loading.registry, "attribute", lambda path: known[path.rpartition(":")[2]])
     monkeypatch.setitem(sys.modules, LOOPS, SimpleNamespace())
     fresh = loading.Loading(LOOPS)

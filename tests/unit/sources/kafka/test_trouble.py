@@ -31,6 +31,10 @@ class Topics:
         """Whether it is there."""
         return topic in self.names
 
+    def verify(self, topics: set[str]) -> None:
+        """They are what they were."""
+        assert topics <= set(self.names)
+
 
 class Bench:
     """Trouble with an observer."""

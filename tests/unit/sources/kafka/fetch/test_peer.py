@@ -14,7 +14,8 @@ from thalweg.model.events import Notice
 from thalweg.native.mock_cluster import MockCluster
 from thalweg.ports.source import Budget
 from thalweg.sources.kafka import tap
-from thalweg.sources.kafka.fetch.fetcher import Fetcher, Interrupted, LinkFailed, Peer, limits
+from thalweg.sources.kafka.fetch.fetcher import Fetcher, Interrupted, LinkFailed, limits
+from thalweg.sources.kafka.fetch.peer import Peer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
