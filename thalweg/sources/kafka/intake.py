@@ -42,6 +42,8 @@ class Intake:
         self._paused: set[Key] = set()
         self._stalled_ns: int | None = None
         self._taken: dict[Key, int] = {}
+        self._jumped: dict[Key, tuple[int, int]] = {}
+        """Where partitions were placed in front of what is there, by a rule for offsets that are gone: from where, and to where."""
 
     def fill(self, budget: Budget) -> list[Fault]:
         """Fill the buffer up to the budget, waiting at most its age; returns early at a fault, a rebalance, the bounded end or where the way changes."""
@@ -72,6 +74,7 @@ class Intake:
         """Fetch a held partition from ``offset`` on; what was taken of it is thrown away."""
         self._buffer.drop({key})
         self._taken.pop(key, None)
+        self._jumped[key] = (self._assignment.next.get(key, offset), offset)
         if key in self._paused and self._stalled_ns is None:
             self._tap.resume([key])
             self._paused.discard(key)
@@ -112,7 +115,7 @@ class Intake:
             self._paused.difference_update(resumed)
         self._misplaced &= self._assignment.next.keys()
         for key in list(self._misplaced):
-            self.place(key, self._assignment.next[key])
+            self.place(key, self._start(key))
 
     def _wanted(self, budget: Budget) -> int:
         """How many messages to ask for."""
@@ -142,10 +145,17 @@ class Intake:
         if self._tap.change():
             if self._tap.doubtful:
                 self._assignment.verify()
-            self._tap.hold(self._assignment.next)
-            self._tap.held(self._assignment.next)
-            for key, offset in list(self._assignment.next.items()):
+            starts = {key: self._start(key) for key in self._assignment.next}
+            self._tap.hold(starts)
+            self._tap.held(starts)
+            for key, offset in starts.items():
                 self.place(key, offset)
+
+    def _start(self, key: Key) -> int:
+        """Where to go on with a held partition: behind what was returned, or where it was moved to since."""
+        returned = self._assignment.next[key]
+        moved_from, moved_to = self._jumped.get(key, (returned, returned))
+        return moved_to if moved_from == returned else returned
 
     def _fresh(self, taken: Taken) -> Taken:
         """Without records of partitions that went during this call or that wait to be put right."""

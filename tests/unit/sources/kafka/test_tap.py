@@ -336,3 +336,21 @@ def test_released_partitions_send_nothing_more(direct: Direct) -> None:
 
     assert {key for b in blocks for key in b.next_offsets()} >= {gone}
     assert [int(o) for b in blocks for o in b.only({gone}).offsets] == list(range(150, ROWS // 3))
+
+
+def test_a_jump_is_remembered_when_the_way_changes(topic: str, opened: Callable[..., Reading], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A partition that was moved over a gap, and of which nothing has come since, goes on behind the gap; one that was not, behind what was returned."""
+    reading = opened(reader="consume", group=False)
+    small = Budget(rows=30, age_ns=20_000_000)
+    reading.until(lambda: len(reading.source._assignment.next) == 3 and min(reading.source._assignment.next.values()) > 0, small)
+    before = dict(reading.source._assignment.next)
+    jumped, other = ("t", 0), ("t", 1)
+    reading.source._intake.place(jumped, 190)
+    monkeypatch.setattr(reading.source._tap, "change", lambda: True)
+    reading.batches.clear()
+    reading.source._intake._change()
+    monkeypatch.setattr(reading.source._tap, "change", lambda: False)
+    reading.until(lambda: all(next_ == ROWS // 3 for next_ in reading.source._assignment.next.values()), small)
+
+    assert len(reading.values(0)) == 10
+    assert len(reading.values(other[1])) == ROWS // 3 - before[other]
