@@ -56,6 +56,8 @@ class Fetcher:
         self._consumer = consumer
         self._access = access(conf)
         self._conf = conf
+        self._limits = limits(conf, 1)
+        """How much an answer may hold, with as many brokers as there are."""
         self._loops = loops
         self._clock = clock
         self._rooms = Rooms()
@@ -201,7 +203,7 @@ class Fetcher:
             return
         wanted = {key: self._next[key] for key in peer.keys if key not in self._paused}
         if wanted:
-            peer.link.send(FETCH, VERSION, request(self._limits(), wanted))
+            peer.link.send(FETCH, VERSION, request(self._limits, wanted))
             peer.asked, peer.heard_ns = wanted, now_ns
 
     def _hear(self, peer: Peer, now_ns: int) -> None:
@@ -214,7 +216,7 @@ class Fetcher:
             # Nobody has looked for a while where sinks stalled: what counts is whether something has come meanwhile.
             if peer.link.received != before:
                 peer.heard_ns = now_ns
-            elif now_ns - peer.heard_ns > _ANSWER_NS + self._limits().wait_ms * 1_000_000:
+            elif now_ns - peer.heard_ns > _ANSWER_NS + self._limits.wait_ms * 1_000_000:
                 raise Interrupted("a broker does not answer")
             return
         throttle_ms, error, parts = answer(data)
@@ -238,11 +240,10 @@ class Fetcher:
         """Move positions behind an answer; its batches wait to be read."""
         peer.batches = Batches(self._loops, data, [(part, peer.asked[part.key]) for part in parts])
         self.epochs.update(peer.batches.epochs)
-        committed = self._limits().committed
         for part in parts:
             key = part.key
             self._next[key] = max(self._next[key], peer.batches.next.get(key, 0))
-            self._ends[key] = end = part.stable if committed and part.stable >= 0 else part.high
+            self._ends[key] = end = part.stable if self._limits.committed and part.stable >= 0 else part.high
             if self._next[key] >= end and self._said.get(key) != self._next[key]:
                 peer.ends[key] = self._said[key] = self._next[key]
             if key in peer.batches.next:  # it was served, so the others come first
@@ -267,10 +268,6 @@ class Fetcher:
             if not peer.asked:
                 peer.failed = "a broker has closed the connection"
 
-    def _limits(self) -> Limits:
-        """How much an answer may hold."""
-        return limits(self._conf, len(self._peers))
-
     def _settle(self) -> None:
         """Find the leaders of partitions that have none, and connect to them."""
         if not self._homeless:
@@ -294,12 +291,14 @@ class Fetcher:
         if address not in self._peers:
             link = Link.open(*address, self._access, _CONNECT_S)
             self._peers[address] = Peer(link)
+            self._limits = limits(self._conf, len(self._peers))
             self._selector.register(link.fileno(), selectors.EVENT_READ, address)
         return self._peers[address]
 
     def _forget(self, address: tuple[str, int]) -> None:
         """Close the connection to a broker that leads nothing of ours any more."""
         peer = self._peers.pop(address)
+        self._limits = limits(self._conf, len(self._peers))
         self._selector.unregister(peer.link.fileno())
         peer.link.close()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -79,7 +80,7 @@ class Slow:
 
 def hear(fetching: Fetcher, link: Any, wait_ms: int, ages_ns: list[int]) -> Peer:  # noqa: ANN401 - stands in for a Link
     """A broker that was asked at 0 and is looked at in these moments."""
-    fetching._limits = lambda: SimpleNamespace(wait_ms=wait_ms)  # type: ignore[method-assign, assignment, return-value]
+    fetching._limits = replace(fetching._limits, wait_ms=wait_ms)
     peer = Peer(link)
     peer.asked = {("t", 0): 0}
     for age_ns in ages_ns:
