@@ -172,17 +172,18 @@ def check_batch(batch: RawBatch) -> None:
     """What holds for every batch: types of columns, and spans that hold the records and follow one another."""
     batch.records.validate(full=True)
     for field_ in batch.records.schema:
-        assert field_.name == PAYLOAD or columns(batch.records, [field_.name])[0].type == TYPES[field_.name]
+        found = columns(batch.records, [field_.name])[0].type if field_.name != PAYLOAD else None
+        assert found in {None, TYPES.get(field_.name)}, f"column {field_.name} is {found}"
     for span in batch.spans:
-        assert span.end > span.start
+        assert span.end > span.start, f"{span} holds nothing"
     assert len({s.partition for s in batch.spans}) == len(batch.spans), "one span a partition"
     by_place = {(s.partition.topic, s.partition.index): s for s in batch.spans}
     last: dict[tuple[str, int], int] = {}
     locator = [c.to_pylist() for c in columns(batch.records, ["source_topic", "source_partition", "source_offset"])]
     for topic, index, offset in zip(*locator, strict=True):
         span = by_place[topic, index]
-        assert span.start <= offset < span.end
-        assert last.get((topic, index), -1) < offset
+        assert span.start <= offset < span.end, f"offset {offset} of {topic}/{index} is not in {batch.spans}"
+        assert last.get((topic, index), -1) < offset, f"offset {offset} of {topic}/{index} comes after {last[topic, index]}; {batch.spans}"
         last[topic, index] = offset
 
 
@@ -191,7 +192,7 @@ def check_spans(spans: Iterable[Span], starts: Mapping[Partition, int]) -> SpanS
     at = dict(starts)
     covered = SpanSet()
     for span in spans:
-        assert span.start == at[span.partition]
+        assert span.start == at[span.partition], f"{span} does not begin at {at[span.partition]}"
         at[span.partition] = span.end
         covered.add(span)
     return covered

@@ -9,7 +9,7 @@ from confluent_kafka import KafkaException, TopicPartition
 from thalweg.sources.kafka.reader import next_offsets
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from confluent_kafka import Consumer
 
@@ -42,6 +42,7 @@ class Intake:
         self._paused: set[Key] = set()
         self._stalled_ns: int | None = None
         self._taken: dict[Key, int] = {}
+        """Offset behind what was taken last, by partition, since it was placed."""
         self._jumped: dict[Key, tuple[int, int]] = {}
         """Where partitions were placed in front of what is there, by a rule for offsets that are gone: from where, and to where."""
 
@@ -130,14 +131,15 @@ class Intake:
         except BaseException:
             # Messages that the client had in its hands are lost with the exception: fetch them again.
             self._misplaced |= self._assignment.next.keys()
+            self._taken.clear()
             raise
-        taken = self._fresh(taken)
+        taken = self._once(self._fresh(taken))
         self._buffer.add(taken)
         if self._buffer.rows:
             mean = self._buffer.nbytes / self._buffer.rows
             self._mean_bytes = mean if not self._mean_bytes else (self._mean_bytes + mean) / 2
         if self._assignment.ends is not None and (taken.blocks or taken.ends):
-            self._cut(taken)
+            self._cut()
         return taken.faults
 
     def _change(self) -> None:
@@ -166,11 +168,26 @@ class Intake:
         self._misplaced |= self._assignment.turned & self._assignment.next.keys()
         return taken.only(self._assignment.next.keys() - stale)
 
-    def _cut(self, taken: Taken) -> None:
+    def _once(self, taken: Taken) -> Taken:
+        """Without records that were taken before.
+
+        A client that pauses its partitions, as it does around each rebalance, goes on behind the last message that somebody has looked at;
+        the one that left its queue at that moment comes again.
+        """
+        for key in self._assignment.turned:
+            self._taken.pop(key, None)
+        taken.blocks = [part for block in taken.blocks if (part := block.after(self._taken)).rows]
+        self._reach(next_offsets(taken.blocks))
+        return taken
+
+    def _reach(self, found: Mapping[Key, int]) -> None:
+        """Note how far partitions were taken."""
+        self._taken.update({key: max(offset, self._taken.get(key, 0)) for key, offset in found.items()})
+
+    def _cut(self) -> None:
         """Note how far a bounded run has come; nothing behind its ends is kept."""
         ends = self._assignment.ends or {}
-        for found in (next_offsets(taken.blocks), self._buffer.ends):
-            self._taken.update({key: max(offset, self._taken.get(key, 0)) for key, offset in found.items()})
+        self._reach(self._buffer.ends)
         over = {key: ends[key] for key, offset in self._taken.items() if offset > ends[key]}
         if over:
             self._buffer.cut(ends)

@@ -94,6 +94,21 @@ class Block:
         mask = self.offsets < np.array([ends[key] for key in self.keys], np.int64)[self.at]
         return self if mask.all() else self._masked(mask)
 
+    def after(self, reached: Mapping[Key, int]) -> Block:
+        """The records at or behind these offsets, of each partition only those that lie behind all in front of them."""
+        floors = np.array([reached.get(key, 0) for key in self.keys], np.int64)
+        order = np.argsort(self.at, kind="stable")
+        at, offsets = self.at[order], self.offsets[order]
+        begins = np.append(True, at[1:] != at[:-1])[: self.rows]  # noqa: FBT003 - an element, not a flag
+        wanted = np.where(begins, floors[at], np.append(0, offsets[:-1] + 1)[: self.rows])
+        if (offsets >= wanted).all():
+            return self
+        mask = np.zeros(self.rows, np.bool_)
+        for i, floor in enumerate(floors):
+            rows = order[at == i]
+            mask[rows] = self.offsets[rows] >= np.maximum.accumulate(np.append(floor, self.offsets[rows] + 1))[:-1]
+        return self._masked(mask)
+
     def slice(self, start: int, stop: int) -> Block:
         """The records from ``start`` to ``stop``; nothing is copied."""
         part = slice(start, stop)

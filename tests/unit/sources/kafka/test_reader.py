@@ -51,6 +51,19 @@ def test_before_the_ends() -> None:
     assert MIXED.before({A: 2, B: 7}) is MIXED
 
 
+def test_after_what_was_taken() -> None:
+    """Records in front of what was taken go, and those that come a second time in the block itself (KSR-12)."""
+    again = block((A, 4, b"a"), (A, 5, b"b"), (B, 9, b"x"), (A, 5, b"b again"), (A, 6, b"c"), (B, 8, b"older"), (B, 10, b"y"), bad=4)
+
+    assert MIXED.after({}) is MIXED
+    assert MIXED.after({A: 0, B: 5}) is MIXED
+    assert values([MIXED.after({A: 1, B: 6})]) == [None, b"dddd"]
+    assert values([again.after({A: 5})]) == [b"b", b"x", b"c", b"y"]
+    assert again.after({A: 5}).bad.rows == [2]
+    assert again.after({A: 7, B: 11}).rows == 0
+    assert again.only(set()).after({A: 1}).rows == 0
+
+
 def test_slices() -> None:
     """A part of a block is a block; partitions without a record in it have no position there."""
     part = MIXED.slice(2, 4)

@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING
 
 import pytest
-from confluent_kafka import KafkaError
+from confluent_kafka import KafkaError, TopicPartition
 
 from tests.services.kafka_wire import produce_raw
 from thalweg.errors import SourceFailed, UserError
@@ -155,6 +155,24 @@ def test_an_interrupt_inside_poll_loses_nothing(brokers: Brokers, monkeypatch: p
 
     assert reading.values() == [b"%d" % i for i in range(100)]
     check_spans(reading.spans(), reading.listener.held)
+
+
+@pytest.mark.parametrize("reader", ["columnar", "consume"])
+def test_what_the_client_gives_twice_is_returned_once(brokers: Brokers, reader: str) -> None:
+    """A client that pauses around a rebalance may go on too far in front; only a seek of ours brings records again (KSR-12)."""
+    topic = brokers.topic([b"%d" % i for i in range(100)])
+    reading = brokers.open(topic, {"reader": reader}, group=False)
+    reading.until_rows(10, Budget(rows=10, age_ns=100_000_000))
+    reading.source._consumer.seek(TopicPartition(topic, 0, 3))
+    reading.until_rows(100)
+
+    assert reading.values() == [b"%d" % i for i in range(100)]
+    check_spans(reading.spans(), reading.listener.held)
+
+    reading.source.seek({part(topic): 98})
+    reading.until_rows(102)
+
+    assert reading.values()[100:] == [b"98", b"99"]
 
 
 def test_an_error_of_the_listener_comes_out_of_poll(brokers: Brokers) -> None:
