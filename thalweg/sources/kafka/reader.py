@@ -99,7 +99,7 @@ class Block:
         floors = np.array([reached.get(key, 0) for key in self.keys], np.int64)
         order = np.argsort(self.at, kind="stable")
         at, offsets = self.at[order], self.offsets[order]
-        begins = np.append(True, at[1:] != at[:-1])[: self.rows]  # noqa: FBT003 - an element, not a flag
+        begins = np.append(True, at[1:] != at[:-1])[: self.rows]
         wanted = np.where(begins, floors[at], np.append(0, offsets[:-1] + 1)[: self.rows])
         if (offsets >= wanted).all():
             return self
