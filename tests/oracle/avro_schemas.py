@@ -154,6 +154,29 @@ class Maker:
         return schema | {"fields": fields}
 
 
+class CommonMaker(Maker):
+    """Draws records of what nearly all schemas consist of, for which code of their own can be written."""
+
+    def leaf(self) -> Any:  # noqa: ANN401 - any schema
+        """A type without parts, none of the rare ones."""
+        kind = self.random.choice([*PRIMITIVES[1:], "long", "string", "date", "enum"])
+        if kind == "date":
+            return dict(self.random.choice([LOGICAL[0], LOGICAL[4]]))
+        return {"type": "enum", "name": self.name(), "symbols": [f"S{i}" for i in range(self.random.randint(1, 5))]} if kind == "enum" else kind
+
+    def schema(self, depth: int) -> Any:  # noqa: ANN401 - any schema
+        """A leaf, one that may be NULL, a record, or many of them."""
+        pick = self.random.random()
+        if depth <= 0 or pick < 0.4:
+            return self.leaf()
+        if pick < 0.65:
+            null = ["null", self.leaf()]
+            return null if self.random.random() < 0.7 else null[::-1]
+        if pick < 0.75:
+            return self.record(depth - 1)
+        return {"type": "array", "items": self.schema(depth - 1)} if pick < 0.9 else {"type": "map", "values": self.schema(depth - 1)}
+
+
 class Writer:
     """Draws data of a schema, as bytes."""
 

@@ -11,6 +11,7 @@ from thalweg.kernels.avro_values import INT_HIGH, INT_LOW, value
 from thalweg.kernels.columns import nulls, room
 from thalweg.kernels.jit import apart, inline, kernel
 from thalweg.kernels.keys import repeats
+from thalweg.kernels.machine import caller
 from thalweg.kernels.memory import (
     Bytes,
     Doubles,
@@ -52,6 +53,7 @@ from thalweg.kernels.program import (
     WORDS,
 )
 
+call = caller(2, "int32")
 MOST_NEGATIVE = -(1 << 63)
 
 
@@ -59,7 +61,7 @@ MOST_NEGATIVE = -(1 << 63)
 def decode(
     src: Bytes, offs: Words, skips: Words, present: Bytes, prog: Longs, aux: Longs, cols: Longs, counters: Longs, saved: Longs,
     used: Longs, used_bytes: Longs, stack: Longs, seen: Words, h8: Bytes, h32: Words, h64: Longs, f32: Floats, f64: Doubles,
-    state: Longs, codes: Bytes, faults: Longs, rows: Words,
+    state: Longs, codes: Bytes, faults: Longs, rows: Words, straight: Longs,
 ) -> Int:  # fmt: skip
     """Decodes rows from ``state[S_ROW]`` on; returns the row that needs a larger arena, or the number of rows.
 
@@ -68,14 +70,24 @@ def decode(
     int64[c * FIELDS] in; ``counters`` int64[] in and out, ``saved`` the same length, scratch; ``used`` and ``used_bytes`` int64[c] out; ``stack``
     int64[] and ``seen`` int32[] scratch; ``h8`` uint8[], ``h32`` int32[], ``h64`` int64[], ``f32`` float32[], ``f64`` float64[] out: the arena; ``state`` int64[3] in
     and out; ``codes`` uint8[n] out: one a row; ``faults`` int64[n * FAULT] out: of bad rows only; ``rows`` int32[n] out: the good ones,
-    ``state[S_OUT]`` of them. Never allocates, raises, or reads past the end.
+    ``state[S_OUT]`` of them; ``straight`` int64[A_WORDS or 0] in and out: the code that was written for this program. Never allocates, raises, or reads past the end.
     """
     i = state[op_.S_ROW]
     k = state[op_.S_OUT]
     budget = np.int64(-1)
     n = offs.shape[0] - 1
     last_skip = skips.shape[0] - 1
+    pace = np.int64(0)
     while i < n:
+        if pace > 0:
+            pace -= 1
+        elif straight.shape[0] != 0 and budget >= 0:
+            begun = i
+            i, k, budget = ahead(straight, i, k, budget)
+            if i == n:
+                break
+            if i - begun < op_.FEW:
+                pace = straight[op_.A_PAUSE]
         p = np.int64(offs[U(i)]) + skips[U(min(i, last_skip))]
         end = np.int64(offs[U(i + 1)])
         code = np.int64(OK)
@@ -109,6 +121,14 @@ def decode(
     state[op_.S_ROW] = i
     state[op_.S_OUT] = k
     return i
+
+
+@inline
+def ahead(straight: Longs, i: Int, k: Int, budget: Int) -> tuple[Int, Int, Int]:
+    """Rows from ``i`` on by the code that was written for the program: ``(row, slot, budget)`` of the first that is not common."""
+    straight[op_.A_ROW], straight[op_.A_SLOT], straight[op_.A_BUDGET] = i, k, budget
+    straight[op_.A_OUTSIDE] |= call(U(straight[op_.A_CODE]), U(straight[op_.A_SELF]), U(straight[op_.A_SELF]))
+    return straight[op_.A_ROW], straight[op_.A_SLOT], straight[op_.A_BUDGET]
 
 
 @inline

@@ -59,6 +59,9 @@ FAIL: Final = 22
 """The row gets code ``P_ARG``."""
 END: Final = 23
 
+COMMON: Final = (LONG, INT, ENUM, NULLABLE, TEXT, LIST, DOUBLE, FLOAT, BOOLEAN, LIST_END, MAP_END, END)
+"""Ops of the fast lane, and of code that is written for one program."""
+
 # -- values that are rarer
 
 FIXED: Final = 24
@@ -96,3 +99,11 @@ MAX_RECURSION: Final = 100
 """Of a bad row: byte position in the payload, program row, branch or symbol."""
 FAULT: Final = 3
 """Words that describe a bad row."""
+
+(A_CODE, A_SELF, A_ROW, A_SLOT, A_BUDGET, A_ROOM, A_OUTSIDE, A_PAUSE) = range(8)
+"""Words for the code of one program: its address and theirs; next row, its slot and the room that is left, in and out; what a row may take beyond its length;
+not 0 where an access was outside of its memory; for how many rows it is left alone where fewer than ``FEW`` rows in turn were common from end to end."""
+(A_SRC, A_OFFS, A_SKIPS, A_PRESENT, A_PROG, A_ARENA, A_ROWS) = range(8, 22, 2)
+"""Addresses of arrays, each with its length behind it, as :func:`avro.decode` takes them."""
+A_WORDS: Final = 22
+FEW, PAUSE = 4, 60

@@ -7,7 +7,6 @@ int64* result)``, made in ``kernels/compiler.py``; anything but 0 says that an i
 from __future__ import annotations
 
 import ctypes
-import functools
 import struct
 from dataclasses import dataclass
 from types import NoneType
@@ -15,6 +14,8 @@ from typing import TYPE_CHECKING, Any, Final, Self, TypeAlias, get_args, get_typ
 
 import numpy as np
 from llvmlite import binding
+
+from thalweg.kernels.llvm import target
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -75,7 +76,7 @@ def _address_of(probe: np.ndarray[Any, Any]) -> Callable[[np.ndarray[Any, Any]],
     return _at_head if _at_head(probe) == _asked(probe) else _asked
 
 
-_address: Final = _address_of(np.arange(3))
+address: Final = _address_of(np.arange(3))
 
 
 class Native:
@@ -85,7 +86,7 @@ class Native:
         """Load it; ``name`` is for messages."""
         self._name, self._kinds, self._is_number = name, signature.kinds, signature.is_number
         self._pack = struct.Struct(f"={signature.words}q").pack
-        self._engine = _engine(code.code)
+        self._engine = loaded(code.code)
         self._entry = _Entry(self._engine.get_function_address(code.entry))
 
     def __call__(self, arguments: Sequence[Any]) -> int | None:
@@ -100,7 +101,7 @@ class Native:
             dtype, dimensions = kind
             if type(argument) is not _ARRAY or argument.dtype != dtype or argument.ndim != dimensions or argument.flags.num & _PLAIN != _PLAIN:
                 raise self._mistaken(arguments)
-            words.append(_address(argument))
+            words.append(address(argument))
             words += argument.shape
         try:
             packed = self._pack(*words)
@@ -127,17 +128,9 @@ class Native:
         raise AssertionError  # called only where there is one
 
 
-@functools.cache
-def _target() -> binding.Target:
-    """This machine, for LLVM."""
-    binding.initialize_native_target()
-    binding.initialize_native_asmprinter()
-    return binding.Target.from_default_triple()
-
-
-def _engine(code: bytes) -> binding.ExecutionEngine:
+def loaded(code: bytes) -> binding.ExecutionEngine:
     """Memory that holds an object file's machine code, as long as somebody has the engine."""
-    engine = binding.create_mcjit_compiler(binding.parse_assembly(""), _target().create_target_machine(jit=True))
+    engine = binding.create_mcjit_compiler(binding.parse_assembly(""), target().create_target_machine(jit=True))
     engine.add_object_file(binding.ObjectFileRef.from_data(code))
     engine.finalize_object()
     return engine

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from llvmlite import binding, ir
+from llvmlite import ir
 from numba import types
 from numba.core import config
 from numba.extending import intrinsic
+
+from thalweg.kernels import emit, llvm
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,10 +21,6 @@ _BITS: Final = 64
 _WORD: Final = ir.IntType(_BITS)
 _POINTER: Final = ir.IntType(8).as_pointer()
 _FALSE: Final = ir.Constant(ir.IntType(1), 0)
-_SEVENS: Final = 0x7F7F7F7F7F7F7F7F
-_JOINS: Final = ((0x007F007F007F007F, 0), (0x00003FFF00003FFF, 1), (0x000000000FFFFFFF, 2))
-"""What is left of each pair, four and eight, and the power of two of the bits between it and its neighbour."""
-_SLOW: Final = frozenset({"znver1", "znver2"})
 
 
 def ctz() -> Any:  # noqa: ANN401 - Numba's objects have no types
@@ -61,14 +59,7 @@ def sevens() -> Any:  # noqa: ANN401 - as above
     """The lower seven bits of each byte, end to end: one instruction where it is quick, else pairs, fours and all eight are joined."""
 
     def code(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:  # noqa: ANN401 - as above
-        if _gathers():
-            gather = builder.module.declare_intrinsic("llvm.x86.bmi.pext.64", (), ir.FunctionType(_WORD, [_WORD, _WORD]))
-            return builder.call(gather, [args[0], ir.Constant(_WORD, _SEVENS)])
-        word = builder.and_(args[0], ir.Constant(_WORD, _SEVENS))
-        for low, shift in _JOINS:
-            upper = builder.and_(word, ir.Constant(_WORD, low << (8 << shift)))
-            word = builder.or_(builder.and_(word, ir.Constant(_WORD, low)), builder.lshr(upper, ir.Constant(_WORD, 1 << shift)))
-        return word
+        return emit.sevens(builder, args[0], gathers=_gathers())
 
     def typed(_typing: Any, _word: Any) -> Any:  # noqa: ANN401 - as above
         return types.uint64(types.uint64), code
@@ -77,10 +68,9 @@ def sevens() -> Any:  # noqa: ANN401 - as above
 
 
 def _gathers() -> bool:
-    """Whether machine code is made for a processor that gathers bits quickly; AMD's first two generations take as many steps as there are bits."""
+    """Whether machine code is made for this processor, and it gathers bits quickly."""
     numba: Any = config
-    named = numba.CPU_NAME or numba.CPU_FEATURES
-    return not named and binding.get_host_cpu_features().get("bmi2", False) and binding.get_host_cpu_name() not in _SLOW
+    return not (numba.CPU_NAME or numba.CPU_FEATURES) and llvm.gathers()
 
 
 def load(result: str) -> Any:  # noqa: ANN401 - as above

@@ -17,6 +17,7 @@ from thalweg.codecs.avro.kernel_slots import Columns, Target, TextFault
 from thalweg.codecs.avro.match import Incompatible
 from thalweg.codecs.avro.resolve import Resolver
 from thalweg.codecs.avro.schema import Node, parse
+from thalweg.codecs.avro.straight import Written
 from thalweg.codecs.avro.table import VALUE, record_root
 from thalweg.codecs.avro.types import Unfolding
 from thalweg.kernels import avro, avro_ops
@@ -92,6 +93,7 @@ class AvroProgram:
         self._room = p.ROOM + (avro_ops.MAX_EMPTY_ITEMS if empties.any() else 0)
         self._has_maps = bool((ops == avro_ops.MAP_END).any())
         self._sizes = Sizes(self._table)
+        self.written = Written(self._program)
 
     def decode(self, payloads: pa.BinaryArray, skip_bytes: int | npt.NDArray[np.int32] = 0) -> KernelRows:
         """Decode each payload after ``skip_bytes`` bytes of framing, one number or one a row. A bad row costs itself."""
@@ -107,6 +109,7 @@ class AvroProgram:
             self._texts.seen.clear()
             raise
         self._texts.tell()
+        self.written.count(len(payloads))
         return found
 
     def _decode(self, payloads: pa.BinaryArray, skip_bytes: int | npt.NDArray[np.int32], program: Longs) -> KernelRows:
@@ -120,10 +123,14 @@ class AvroProgram:
         state, saved = np.array([0, 0, self._room], np.int64), np.zeros_like(arena.counters)
         while True:
             arena.link(program)
+            flat = program.reshape(-1)
+            straight = self.written.words(self._room, (src, offs, skips, present, flat, arena.h8, good))
             done = avro.decode(
-                src, offs, skips, present, program.reshape(-1), self._aux, arena.cols, arena.counters, saved, arena.used, arena.used_bytes,
-                self._stack, seen, arena.h8, arena.h32, arena.h64, arena.f32, arena.f64, state, codes, faults, good,
+                src, offs, skips, present, flat, self._aux, arena.cols, arena.counters, saved, arena.used, arena.used_bytes,
+                self._stack, seen, arena.h8, arena.h32, arena.h64, arena.f32, arena.f64, state, codes, faults, good, straight,
             )  # fmt: skip
+            if straight.size and straight[avro_ops.A_OUTSIDE]:
+                raise IndexError("an index is out of bounds in the code of an Avro program")
             if done == rows:
                 break
             if not arena.grow(int(state[avro_ops.S_OUT]), rows, int(offs[done + 1] - offs[done]) + self._room):
