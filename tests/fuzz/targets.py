@@ -1,10 +1,11 @@
 """What is fuzzed: for each format a random schema, data that fits it, damage to that data, and the judge that compares two decoders.
 
-``kafka`` are answers to fetches, which have no schema.
+``kafka`` are answers to fetches, which have no schema; ``avro-straight`` are schemas that get code of their own.
 """
 
 from __future__ import annotations
 
+import os
 from random import Random
 from typing import TYPE_CHECKING
 
@@ -21,11 +22,13 @@ from thalweg.codecs.json.values import Unsupported as JsonUnsupported
 from thalweg.codecs.protobuf.descriptors import DescriptorError
 from thalweg.codecs.protobuf.kernel_decoder import compile_decoder as compile_protobuf
 from thalweg.errors import UserError
+from thalweg.kernels import straight
+from thalweg.kernels.avro_straight import machine_code
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-FORMATS = ("avro", "json", "kafka", "protobuf")
+FORMATS = ("avro", "avro-straight", "json", "kafka", "protobuf")
 LIMITS = {"max_depth": 12, "max_bytes": 5_000}
 
 
@@ -46,7 +49,7 @@ class Target:
 
 def target(form: str, seed: int) -> Target:
     """The target of a format and a seed; seeds whose schema no decoder takes are passed over."""
-    make = {"avro": _avro, "json": _json, "kafka": _kafka, "protobuf": _protobuf}[form]
+    make = {"avro": _avro, "avro-straight": _straight, "json": _json, "kafka": _kafka, "protobuf": _protobuf}[form]
     for n in range(1_000):
         found = make(Random(f"{form} {seed} {n}"))
         if found is not None:
@@ -60,6 +63,17 @@ def _avro(random: Random) -> Target | None:
         program = compile_avro(writer, writer, max_depth=4)
     except (Incompatible, SchemaError, AvroUnsupported):
         return None
+    pen = avro_schemas.Writer(random)
+    return Target(random, lambda: pen.datum(writer), avro_schemas.mutated, lambda sent: avro_agrees(program, writer, writer, sent, max_depth=4))
+
+
+def _straight(random: Random) -> Target | None:
+    writer = avro_schemas.parsed(avro_schemas.CommonMaker(random).record(3))
+    program = compile_avro(writer, writer, max_depth=4)
+    if not straight.possible(program.steps):
+        return None
+    checked = os.environ.get("NUMBA_BOUNDSCHECK", "0") != "0"
+    program.written.use(straight.Loaded(machine_code(program.steps, checked=checked), pause=0))
     pen = avro_schemas.Writer(random)
     return Target(random, lambda: pen.datum(writer), avro_schemas.mutated, lambda sent: avro_agrees(program, writer, writer, sent, max_depth=4))
 

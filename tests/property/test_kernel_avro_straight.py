@@ -48,9 +48,9 @@ class Watched(straight.Loaded):
 
 def with_code(program: AvroProgram) -> Watched | None:
     """Give a program code of its own, where that is possible; it is used for every row, whatever the rows before were."""
-    if not straight.possible(program._program):
+    if not straight.possible(program.steps):
         return None
-    loaded = Watched(avro_straight.machine_code(program._program, checked=CHECKED), pause=0)
+    loaded = Watched(avro_straight.machine_code(program.steps, checked=CHECKED), pause=0)
     program.written.use(loaded)
     return loaded
 

@@ -95,6 +95,11 @@ class AvroProgram:
         self._sizes = Sizes(self._table)
         self.written = Written(self._program)
 
+    @property
+    def steps(self) -> Longs:
+        """The program, int64[m, WORDS], not linked."""
+        return self._program
+
     def decode(self, payloads: pa.BinaryArray, skip_bytes: int | npt.NDArray[np.int32] = 0) -> KernelRows:
         """Decode each payload after ``skip_bytes`` bytes of framing, one number or one a row. A bad row costs itself."""
         try:

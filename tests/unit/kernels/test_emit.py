@@ -1,0 +1,135 @@
+"""Words of machine code: each is written into a small function, which is run."""
+
+from __future__ import annotations
+
+import ctypes
+import random
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from thalweg.kernels import llvm
+from thalweg.kernels.bits import sevens
+from thalweg.kernels.calling import address, loaded
+from thalweg.kernels.emit import BYTE, HALF, Emit, number
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+WORDS = [0, 1, 0x7F, 0x80, 0xFFFFFFFFFFFFFFFF, 0x8080808080808080, *(random.Random(1).getrandbits(64) for _ in range(40))]
+
+
+@pytest.fixture(params=[True, False], ids=["bmi2", "plain"])
+def _processor(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that gathers bits where this one does, and one that does not."""
+    if not request.param:
+        monkeypatch.setattr(llvm, "gathers", lambda: False)
+
+
+def run(write: Callable[[Emit], Any], *words: int, arrays: tuple[np.ndarray[Any, Any], ...] = (), checked: bool = False) -> tuple[int, list[int]]:
+    """Run what ``write`` writes over words and arrays; it gives what is put into the first word. The function's result, and all words."""
+    emit = Emit("f", checked=checked)
+    emit.b.store(write(emit), emit.cell(0))
+    emit.b.ret(number(0, HALF))
+    engine = loaded(llvm.object_code(str(emit.module)))
+    given = np.array([*words, *(part for a in arrays for part in (address(a), len(a)))], np.uint64).view(np.int64)
+    entry = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)(engine.get_function_address("f"))
+    return entry(given.ctypes.data, given.ctypes.data), given.view(np.uint64).tolist()
+
+
+def marks_of(word: int, n: int) -> int:
+    """The same in Python."""
+    return word & 0x8080808080808080 & ((1 << (8 * n)) - 1)
+
+
+@pytest.mark.usefixtures("_processor")
+@pytest.mark.parametrize("n", range(9))
+def test_marks(n: int) -> None:
+    """Of none to all bytes of a word."""
+    for word in WORDS[:12]:
+        assert run(lambda e: e.marks(e.word(0), e.word(1)), word, n)[1][0] == marks_of(word, n)
+
+
+@pytest.mark.usefixtures("_processor")
+@pytest.mark.parametrize("size", range(1, 9))
+def test_varints(size: int) -> None:
+    """Of one to eight bytes, where the last one was of another size, or of the same."""
+    data = np.array([*[0x80 | 5] * (size - 1), 3, *[0xFF] * 16], np.uint8)
+
+    def write(emit: Emit) -> Any:  # noqa: ANN401 - a value of LLVM
+        wrong = emit.block()
+        value, after = emit.varint(emit.array(2, 1), number(0), wrong, emit.cell(1))
+        with emit.b.goto_block(wrong):
+            emit.b.ret(number(7, HALF))
+        return emit.b.add(value, emit.b.shl(after, number(60)))
+
+    raw = int.from_bytes(data[:8].tobytes(), "little") & ((1 << (8 * size)) - 1)
+    for guess in (size, 1, 8):
+        code, words = run(write, 0, guess, arrays=(data,))
+        assert code == 0
+        assert words[0] == int(sevens(np.uint64(raw))) + (size << 60) & (1 << 64) - 1
+        assert words[1] == (guess if size == 1 else size)
+
+
+def test_a_varint_of_more_bytes_is_left() -> None:
+    """Nine bytes are for somebody else."""
+
+    def write(emit: Emit) -> Any:  # noqa: ANN401 - as above
+        wrong = emit.block()
+        value, _ = emit.varint(emit.array(1, 1), number(0), wrong)
+        with emit.b.goto_block(wrong):
+            emit.b.ret(number(7, HALF))
+        return value
+
+    assert run(write, 0, arrays=(np.full(16, 0x80, np.uint8),))[0] == 7
+
+
+@pytest.mark.parametrize("n", [9, 15, 16, 17, 100])
+@pytest.mark.parametrize("copies", [True, False])
+def test_bytes_in_words(n: int, copies: bool) -> None:  # noqa: FBT001 - as the function has it
+    """All bytes arrive, and the marks are those of these bytes alone."""
+    source, to = np.arange(1, n + 17, dtype=np.uint8) & 0x7F, np.zeros(n + 16, np.uint8)
+    source[n:] = 0xFF
+    for odd in (None, 0, n - 1):
+        marked = source.copy()
+        if odd is not None:
+            marked[odd] |= 0x80
+
+        def write(emit: Emit) -> Any:  # noqa: ANN401 - as above
+            function = emit.words_function("move", copies=copies)
+            return emit.b.call(function, [emit.array(1, 1).start, emit.array(3, 1).start, number(n)])
+
+        _, words = run(write, 0, arrays=(marked, to))
+
+        assert bool(words[0]) == (odd is not None)
+        assert not copies or to[:n].tolist() == marked[:n].tolist()
+
+
+@pytest.mark.parametrize(("offset", "outside"), [(0, 0), (4, 0), (5, 1), (-1, 1), (2**62, 1)])
+def test_accesses_are_checked_where_that_is_wanted(offset: int, outside: int) -> None:
+    """Reads and writes, at both ends."""
+    data = np.zeros(8, np.uint8)
+
+    def read(emit: Emit) -> Any:  # noqa: ANN401 - as above
+        return emit.load(emit.array(1, 1), number(offset), HALF, signed=True)
+
+    def write(emit: Emit) -> Any:  # noqa: ANN401 - as above
+        emit.store(emit.array(1, 1), number(offset), number(9), HALF)
+        return number(0)
+
+    assert run(read, 0, arrays=(data,), checked=True)[0] == outside
+    assert run(write, 0, arrays=(data,), checked=True)[0] == outside
+    assert (9 in data.tolist()) == (not outside)
+
+
+def test_small_words() -> None:
+    """A turn, a byte, and a branch that is not taken."""
+
+    def write(emit: Emit) -> Any:  # noqa: ANN401 - as above
+        with emit.if_(emit.b.icmp_unsigned("==", emit.word(0), number(0))):
+            emit.b.ret(number(7, HALF))
+        return emit.b.add(emit.turned(emit.word(0)), emit.load(emit.array(1, 1), number(1), BYTE))
+
+    assert run(write, 5, arrays=(np.array([1, 2], np.uint8),))[1][0] == (1 << 63) + 2 + 2
+    assert run(write, 0, arrays=(np.array([1, 2], np.uint8),))[0] == 7
