@@ -54,6 +54,7 @@ class Straight:
         self.emit = e = Emit(_NAME, checked=checked)
         self._program = program.tolist()
         self._copier, self._looker = e.words_function("copy", copies=True), e.words_function("look", copies=False)
+        self._judge = e.utf8_function("judge")
         self._lists: dict[int, tuple[Any, Any]] = {}
         self._src, self._offs, self._skips, self._present = (e.array(*place) for place in ((op_.A_SRC, 1), (op_.A_OFFS, 4), (op_.A_SKIPS, 4), (op_.A_PRESENT, 1)))
         self._prog, self._arena, self._rows = (e.array(*place) for place in ((op_.A_PROG, 8), (op_.A_ARENA, 1), (op_.A_ROWS, 4)))
@@ -221,7 +222,7 @@ class Straight:
             e.store(self._arena, self._place(i, P_DATA, width), number(0), bits)
 
     def _text(self, i: int, p: Any, dropped: bool) -> None:  # noqa: ANN401, FBT001 - as above
-        """Text, which must be ASCII here, or bytes."""
+        """Text, or bytes."""
         e, b = self.emit, self.emit.b
         v, q = e.varint(self._src, p, self._done)
         n, checked = e.turned(v), self._program[i][P_ARG] != 0
@@ -235,7 +236,9 @@ class Straight:
         elif checked:
             marks = self._bytes(q, n, None)
         if checked:
-            self._need(b.icmp_unsigned("==", marks, number(0)))
+            with e.if_(b.icmp_unsigned("!=", marks, number(0)), likely=False):
+                e.inside(self._src, q, b.add(n, number(7)))
+                self._need(b.icmp_unsigned("!=", b.call(self._judge, [b.gep(self._src.start, [q]), n]), number(0)))
         b.store(after, self._p)
 
     def _bytes(self, q: Any, n: Any, to: Any) -> Any:  # noqa: ANN401 - as above

@@ -202,3 +202,35 @@ class Emit:
         tail = b.shl(pass_on(following), b.and_(b.sub(number(_WORD_BITS), b.shl(left, number(3))), number(_WORD_BITS - 1)))
         b.ret(b.and_(b.or_(more, tail), number(HIGH)))
         return function
+
+    def utf8_function(self, name: str) -> Any:  # noqa: ANN401 - as above
+        """``name(from, n)``, a function of its own: 1 where ``n`` bytes, at least one, are UTF-8, else 0. Reads up to seven bytes further."""
+        function = ir.Function(self.module, ir.FunctionType(WORD, [BYTE.as_pointer(), WORD]), name)
+        function.linkage = "internal"
+        function.attributes.add("noinline")
+        source, n = function.args
+        b = ir.IRBuilder(function.append_basic_block())
+        before, loop, over = b.block, function.append_basic_block(), function.append_basic_block()
+
+        def has(bits: int, value: int) -> Any:  # noqa: ANN401 - as above
+            return b.icmp_unsigned("==", b.and_(w, number(bits)), number(value))
+
+        b.branch(loop)
+        b.position_at_end(loop)
+        at = b.phi(WORD)
+        w = b.load(b.bitcast(b.gep(source, [at]), WORD.as_pointer()), align=1)
+        last = b.or_(b.not_(has(0x04, 0x04)), has(0x3003, 0))  # nothing behind U+10FFFF
+        four = b.and_(b.and_(has(0xC0C0C0F8, 0x808080F0), b.not_(has(0x3007, 0))), last)
+        three = b.and_(has(0xC0C0F0, 0x8080E0), b.not_(b.or_(has(0x200F, 0), has(0x200F, 0x200D))))  # not too long, and no surrogate
+        two = b.and_(has(0xC0E0, 0x80C0), b.not_(has(0x1E, 0)))
+        eight = b.and_(has(HIGH, 0), b.icmp_signed("<=", b.add(at, number(_WORD_BYTES)), n))
+        size = number(0)
+        for condition, found in ((four, 4), (three, 3), (two, 2), (has(0x80, 0), 1), (eight, _WORD_BYTES)):
+            size = b.select(condition, number(found), size)
+        following = b.add(at, size)
+        at.add_incoming(number(0), before)
+        at.add_incoming(following, loop)
+        b.cbranch(b.and_(b.icmp_signed("<", following, n), b.icmp_unsigned("!=", size, number(0))), loop, over)
+        b.position_at_end(over)
+        b.ret(b.zext(b.and_(b.icmp_unsigned("==", following, n), b.icmp_unsigned("!=", size, number(0))), WORD))
+        return function

@@ -27,15 +27,25 @@ def _processor(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
         monkeypatch.setattr(llvm, "gathers", lambda: False)
 
 
-def run(write: Callable[[Emit], Any], *words: int, arrays: tuple[np.ndarray[Any, Any], ...] = (), checked: bool = False) -> tuple[int, list[int]]:
-    """Run what ``write`` writes over words and arrays; it gives what is put into the first word. The function's result, and all words."""
+def compiled(write: Callable[[Emit], Any], *, checked: bool = False) -> bytes:
+    """A function that puts what ``write`` gives into its first word."""
     emit = Emit("f", checked=checked)
     emit.b.store(write(emit), emit.cell(0))
     emit.b.ret(number(0, HALF))
-    engine = loaded(llvm.object_code(str(emit.module)))
+    return llvm.object_code(str(emit.module))
+
+
+def called(code: bytes, *words: int, arrays: tuple[np.ndarray[Any, Any], ...] = ()) -> tuple[int, list[int]]:
+    """Call it, over words and arrays: its result, and all words."""
+    engine = loaded(code)
     given = np.array([*words, *(part for a in arrays for part in (address(a), len(a)))], np.uint64).view(np.int64)
     entry = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)(engine.get_function_address("f"))
     return entry(given.ctypes.data, given.ctypes.data), given.view(np.uint64).tolist()
+
+
+def run(write: Callable[[Emit], Any], *words: int, arrays: tuple[np.ndarray[Any, Any], ...] = (), checked: bool = False) -> tuple[int, list[int]]:
+    """Both."""
+    return called(compiled(write, checked=checked), *words, arrays=arrays)
 
 
 def marks_of(word: int, n: int) -> int:
@@ -104,6 +114,28 @@ def test_bytes_in_words(n: int, copies: bool) -> None:  # noqa: FBT001 - as the 
 
         assert bool(words[0]) == (odd is not None)
         assert not copies or to[:n].tolist() == marked[:n].tolist()
+
+
+def test_utf8() -> None:
+    """As Python judges it: every length and border of code points, bytes cut off, too many, too long, surrogates, with ASCII around them."""
+    good = [chr(c).encode() for c in (0x41, 0x7F, 0x80, 0x7FF, 0x800, 0xD7FF, 0xE000, 0xFFFF, 0x10000, 0xFFFFF, 0x100000, 0x10FFFF)]
+    bad = [b"\xc0\x80", b"\xc1\xbf", b"\xe0\x9f\xbf", b"\xed\xa0\x80", b"\xed\xbf\xbf", b"\xf0\x8f\xbf\xbf", b"\xf4\x90\x80\x80", b"\xf5\x80\x80\x80", b"\xff", b"\x80"]
+    cut = [g[:-1] for g in good if len(g) > 1]
+    pick = random.Random(3)
+    texts = [*good, *bad, *cut, *(b"a" * n + m + b"b" * k for m in (*good, *bad, *cut) for n in (0, 1, 7, 8, 9) for k in (0, 1, 8))]
+    texts += [b"".join(pick.choices([*good, *bad[:1], *cut[:1]], [9] * len(good) + [1, 1], k=pick.randrange(1, 12))) for _ in range(100)]
+    texts += [bytes(pick.choices(range(256), k=pick.randrange(1, 4))) for _ in range(200)]
+    data = np.frombuffer(b"".join(t + b"\x80" * 8 for t in texts), np.uint8)
+
+    def write(emit: Emit) -> Any:  # noqa: ANN401 - as above
+        return emit.b.call(emit.utf8_function("judge"), [emit.b.gep(emit.array(2, 1).start, [emit.word(0)]), emit.word(1)])
+
+    code = compiled(write)
+    at = 0
+    for text in texts:
+        _, words = called(code, at, len(text), arrays=(data,))
+        assert bool(words[0]) == (text.decode(errors="ignore").encode() == text), text
+        at += len(text) + 8
 
 
 @pytest.mark.parametrize(("offset", "outside"), [(0, 0), (4, 0), (5, 1), (-1, 1), (2**62, 1)])
