@@ -12,24 +12,21 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any, Final
 
-import numpy as np
-
 from thalweg.kernels import avro_ops as op_
-from thalweg.kernels import llvm
+from thalweg.kernels import llvm, straight
 from thalweg.kernels.avro_glide import AHEAD
 from thalweg.kernels.emit import BIT, BYTE, HALF, HIGH, WORD, Emit, number
 from thalweg.kernels.objects import MachineCode
 from thalweg.kernels.program import P_ARG, P_COLUMN, P_DATA, P_JUMP, P_OFFS, P_OP, P_VALID, WORDS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from llvmlite import ir
 
     from thalweg.kernels.memory import Longs
 
 _NAME: Final = "straight"
-_NICE: Final = 10
 _PLAIN: Final = {op_.DOUBLE: (WORD, 8), op_.FLOAT: (HALF, 4), op_.BOOLEAN: (BYTE, 1)}
 _NULLS: Final = {op_.NULL_8: (WORD, 8), op_.NULL_4: (HALF, 4), op_.NULL_1: (BYTE, 1)}
 
@@ -39,11 +36,10 @@ def machine_code(program: Longs, *, checked: bool = False) -> MachineCode:
     return MachineCode(_NAME, llvm.object_code(str(Straight(program, checked=checked).emit.module)))
 
 
-def main() -> None:
-    """The command of a child process: a program comes in, its code goes out."""
-    os.nice(_NICE)
-    program = np.frombuffer(sys.stdin.buffer.read(), np.int64).reshape(-1, WORDS)
-    sys.stdout.buffer.write(machine_code(program, checked=os.environ.get("NUMBA_BOUNDSCHECK", "0") not in {"", "0"}).to_bytes())
+def main(arguments: Sequence[str]) -> None:
+    """The command of a child process, see :func:`thalweg.kernels.straight.command`. Raises OSError where the cache takes nothing."""
+    program = straight.program_of(arguments[0])
+    straight.keep(program, machine_code(program, checked=os.environ.get("NUMBA_BOUNDSCHECK", "0") not in {"", "0"}))
 
 
 class Straight:
@@ -321,4 +317,4 @@ class Straight:
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

@@ -5,10 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from typing import Final
 
 COMPILER: Final = "thalweg.kernels.compiler"
 """The module that imports Numba: only for processes that compile."""
@@ -23,14 +20,10 @@ def interpreter() -> list[str]:
 
 def compiled_by_child(kernel: str) -> bytes:
     """The machine code of ``module:function``, as it is kept in files. Raises RuntimeError where it cannot be had."""
-    return answered(["-m", COMPILER, GIVE, kernel], kernel)
-
-
-def answered(arguments: Sequence[str], what: str, given: bytes = b"") -> bytes:
-    """What a child with our own interpreter writes, when it is given so much to read. Raises RuntimeError, about ``what``, where it fails."""
+    command = [*interpreter(), "-m", COMPILER, GIVE, kernel]
     # Our own interpreter and our own module; a session of its own, so that Ctrl-C is not its fault to report.
-    done = subprocess.run([*interpreter(), *arguments], input=given, capture_output=True, start_new_session=True, check=False)  # noqa: S603
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, start_new_session=True, check=False)  # noqa: S603
     if done.returncode:
         said = done.stderr.decode(errors="replace").strip().splitlines()
-        raise RuntimeError(f"{what} cannot be compiled: {said[-1] if said else f'the compiler ended with {done.returncode}'}")
+        raise RuntimeError(f"{kernel} cannot be compiled: {said[-1] if said else f'the compiler ended with {done.returncode}'}")
     return done.stdout

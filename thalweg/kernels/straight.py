@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
-import logging
+import zlib
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -11,18 +12,17 @@ import numpy as np
 from thalweg.kernels import avro_ops as op_
 from thalweg.kernels import objects
 from thalweg.kernels.calling import address, loaded
-from thalweg.kernels.child import answered
+from thalweg.kernels.child import interpreter
 from thalweg.kernels.jit import cache_folder
-from thalweg.kernels.objects import MachineCode
-from thalweg.kernels.program import P_ARG, P_OP
+from thalweg.kernels.program import P_ARG, P_OP, WORDS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
     from thalweg.kernels.memory import Longs
+    from thalweg.kernels.objects import MachineCode
 
-_LOG = logging.getLogger(__name__)
 WRITER: Final = "thalweg.kernels.avro_straight"
 """The module that writes the code: only for processes that do nothing else, for LLVM needs 40 MiB."""
 MAX_ROWS: Final = 600
@@ -38,22 +38,27 @@ def possible(program: Longs) -> bool:
     return len(program) <= MAX_ROWS and bool(np.isin(ops, op_.COMMON).all()) and not endless.any()
 
 
+def command(program: Longs) -> list[str]:
+    """The command of a child process that puts the code of a program, which is not linked and for which ``possible`` holds, into the cache."""
+    return [*interpreter(), "-m", WRITER, base64.b85encode(zlib.compress(program.tobytes())).decode()]
+
+
+def program_of(told: str) -> Longs:
+    """What the child was told."""
+    return np.frombuffer(zlib.decompress(base64.b85decode(told)), np.int64).reshape(-1, WORDS)
+
+
 def kept(program: Longs) -> MachineCode | None:
-    """The code of a program that is not linked, from the cache; None where it is not there."""
+    """The code of a program, from the cache; None where it is not there."""
     try:
         return objects.read(_path(program))
     except OSError:
         return None
 
 
-def made(program: Longs) -> MachineCode:
-    """The same from a child process, for which ``possible`` must hold; it is kept in the cache. Raises RuntimeError where it cannot be had."""
-    code = MachineCode.from_bytes(answered(["-m", WRITER], "the code of an Avro schema", program.tobytes()))
-    try:
-        objects.write(_path(program), code)
-    except OSError as e:
-        _LOG.info("the code of an Avro schema cannot be kept: %s", e)
-    return code
+def keep(program: Longs, code: MachineCode) -> None:
+    """Put it there. Raises OSError."""
+    objects.write(_path(program), code)
 
 
 class Loaded:

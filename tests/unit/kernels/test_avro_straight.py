@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import io
 import os
-import sys
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -13,14 +10,16 @@ import pytest
 
 from thalweg.codecs.avro.kernel_decoder import compile_decoder
 from thalweg.kernels import avro_ops, avro_straight, llvm, straight
-from thalweg.kernels.objects import MachineCode
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from thalweg.kernels.memory import Longs
 
 SCHEMA: dict[str, Any] = {"type": "record", "name": "R", "fields": [
     {"name": "a", "type": "long"}, {"name": "b", "type": ["null", "string"]}, {"name": "c", "type": {"type": "map", "values": "boolean"}}, {"name": "d", "type": "float"},
 ]}  # fmt: skip
+CHECKED = os.environ.get("NUMBA_BOUNDSCHECK", "0") not in {"", "0"}
 DATUM = b"\x80\1" + b"\2\x30" + b"twenty-four characters!!" + b"\2\2k\1\0" + b"\0\0\x80\x3f"
 
 
@@ -36,17 +35,14 @@ class Short(straight.Loaded):
         return words
 
 
-def test_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A program comes in, its code goes out, at low priority."""
-    out, nice = io.BytesIO(), list[int]()
-    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(compile_decoder(SCHEMA).steps.tobytes())))
-    monkeypatch.setattr(sys, "stdout", SimpleNamespace(buffer=out))
-    monkeypatch.setattr(os, "nice", nice.append)
+def test_the_command(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """What a child is told ends as code in the cache."""
+    monkeypatch.setenv("THALWEG_CACHE", str(tmp_path))
+    program = compile_decoder(SCHEMA).steps
 
-    avro_straight.main()
+    avro_straight.main(straight.command(program)[-1:])
 
-    assert MachineCode.from_bytes(out.getvalue()).entry == "straight"
-    assert nice == [10]
+    assert straight.kept(program) == avro_straight.machine_code(program, checked=CHECKED)
 
 
 @pytest.mark.parametrize("array", [avro_ops.A_OFFS, avro_ops.A_PROG, avro_ops.A_ARENA, avro_ops.A_ROWS])

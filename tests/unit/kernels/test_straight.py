@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import sys
+import subprocess
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
 from thalweg.codecs.avro.kernel_decoder import compile_decoder
-from thalweg.kernels import avro_ops, jit, straight
+from thalweg.kernels import avro_ops, straight
+from thalweg.kernels.avro_straight import machine_code
+from thalweg.kernels.objects import MachineCode
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -38,41 +40,35 @@ def test_rare_types_need_the_machine(rare: object) -> None:
 
 
 def test_code_is_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """A child process writes it, and the next one finds it, unless it is of another program."""
+    """A child process writes it, and the next run finds it, unless it is of another program."""
     monkeypatch.setenv("THALWEG_CACHE", str(tmp_path))
     program, other = steps(COMMON), steps("long")
     before = straight.kept(program)
 
-    code = straight.made(program)
+    subprocess.run(straight.command(program), check=True)
 
+    found = straight.kept(program)
     assert before is None
-    assert straight.kept(program) == code
+    assert found is not None
+    assert found.entry == "straight"
     assert straight.kept(other) is None
-    assert [f.suffix for f in jit.cache_folder().iterdir()] == [".o"]
 
 
-def test_a_cache_that_takes_nothing_is_no_fault(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """The code is there all the same, for this process."""
+def test_a_cache_that_takes_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """It has no code, and who puts some there is told."""
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("THALWEG_CACHE", str(tmp_path / "file"))
 
     assert straight.kept(steps("long")) is None
-    assert straight.made(steps("long")).entry == "straight"
-
-
-def test_a_compiler_that_fails_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its last line."""
-    monkeypatch.setattr("thalweg.kernels.child.interpreter", lambda: [sys.executable, "-c", "import sys; sys.exit('out of memory')"])
-
-    with pytest.raises(RuntimeError, match="the code of an Avro schema cannot be compiled: out of memory"):
-        straight.made(steps("long"))
+    with pytest.raises(NotADirectoryError):
+        straight.keep(steps("long"), MachineCode("entry", b""))
 
 
 def test_words_tell_where_arrays_lie() -> None:
     """Addresses and lengths in the order of the constants."""
     arrays = [np.zeros(n, np.uint8) for n in range(1, 8)]
 
-    words = straight.Loaded(straight.made(steps("long")), pause=5).words(64, arrays)
+    words = straight.Loaded(machine_code(steps("long")), pause=5).words(64, arrays)
 
     assert words[avro_ops.A_SELF] == words.ctypes.data
     assert (words[avro_ops.A_ROOM], words[avro_ops.A_PAUSE], words[avro_ops.A_OUTSIDE]) == (64, 5, 0)

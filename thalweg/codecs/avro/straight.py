@@ -7,6 +7,8 @@ import threading
 from typing import TYPE_CHECKING, Any, Final
 
 from thalweg.kernels import straight
+from thalweg.kernels.jit import cache_folder
+from thalweg.native.compiling import Compiling
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger(__name__)
 WORTH: Final = 1_000_000
 """Rows after which it is worth half a second of another process. What is in the cache is used at once."""
+
+_CHECK_S: Final = 0.05
 
 
 class Written:
@@ -45,7 +49,7 @@ class Written:
         self._rows += rows
         if self._possible and self._rows >= WORTH:
             self._possible = False
-            # Not a daemon: its child must not be left alone.
+            # Not a daemon: it ends with the main thread, and no machine code is loaded while the interpreter is taken down.
             threading.Thread(target=self._make, name="thalweg-avro").start()
 
     def use(self, loaded: straight.Loaded) -> None:
@@ -53,8 +57,26 @@ class Written:
         self._possible, self._loaded = False, loaded
 
     def _make(self) -> None:
-        """Have it compiled."""
+        """Wait for a child process to put it into the cache. Where the run ends first, the child goes on for the next one."""
         try:
-            self.use(straight.Loaded(straight.made(self._program)))
-        except (OSError, RuntimeError, ValueError) as e:
-            _LOG.warning("an Avro schema has no code of its own, and is decoded by the common machine: %s", e)
+            fault = _put(self._program)
+        except OSError as e:
+            fault = str(e)
+        found = straight.kept(self._program) if fault == "" else None
+        if found is not None:
+            self.use(straight.Loaded(found))
+        elif fault is not None:
+            _LOG.info("an Avro schema has no code of its own, and is decoded by the common machine: %s", fault or "the cache lost it")
+
+
+def _put(program: Longs) -> str | None:
+    """What went wrong when a child compiled, empty where nothing did; None where the run has ended before. Raises OSError."""
+    command, folder, pause, child = straight.command(program), cache_folder(), threading.Event(), None
+    while threading.main_thread().is_alive():
+        child = child or Compiling.begin(command, folder)
+        fault = None if child is None else child.ended()
+        if child is not None and fault is not None:
+            child.stop()
+            return fault
+        pause.wait(_CHECK_S)
+    return None

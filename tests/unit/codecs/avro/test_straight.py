@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
+import time
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -20,10 +23,10 @@ ROWS = pa.array([b"\2", b"\4"] * 50, pa.binary())
 
 @pytest.fixture(autouse=True)
 def _soon(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """After two hundred rows, and with an empty cache."""
+    """After two hundred rows, and with an empty cache; the machine is there already."""
+    compile_decoder("long").decode(ROWS)
     monkeypatch.setattr(policy, "WORTH", 200)
     monkeypatch.setenv("THALWEG_CACHE", str(tmp_path))
-    monkeypatch.setattr(straight, "_path", lambda program: tmp_path / f"{len(program)}.o")
 
 
 def has_code(program: AvroProgram) -> bool:
@@ -51,29 +54,68 @@ def test_after_many_rows() -> None:
     assert first.column(0).to_pylist() == [1, 2] * 50
 
 
-def test_a_compiler_that_fails_is_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("end", "why"), [("sys.exit('no memory')", "no memory"), ("0", "the cache lost it")])
+def test_a_compiler_that_fails_is_asked_once(monkeypatch: pytest.MonkeyPatch, end: str, why: str) -> None:
     """It is said, and the machine goes on."""
     said, asked = list[str](), list[object]()
-
-    def fail(program: object) -> None:
-        asked.append(program)
-        raise RuntimeError("no memory")
-
-    monkeypatch.setattr(straight, "made", fail)
-    monkeypatch.setattr(policy._LOG, "warning", lambda text, *values: said.append(text % values))
+    monkeypatch.setattr(straight, "command", lambda program: asked.append(program) or [sys.executable, "-c", f"import sys; {end}"])
+    monkeypatch.setattr(policy._LOG, "info", lambda text, *values: said.append(text % values))
     program = compile_decoder("long")
     for _ in range(5):
         program.decode(ROWS)
         wait()
 
-    assert said == ["an Avro schema has no code of its own, and is decoded by the common machine: no memory"]
+    assert said == [f"an Avro schema has no code of its own, and is decoded by the common machine: {why}"]
     assert len(asked) == 1
     assert not has_code(program)
 
 
+def test_a_cache_that_takes_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """There is no code, and the run goes on."""
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("THALWEG_CACHE", str(tmp_path / "file"))
+    said = list[str]()
+    monkeypatch.setattr(policy._LOG, "info", lambda text, *values: said.append(text % values))
+    program = compile_decoder("long")
+    for _ in range(3):
+        assert program.decode(ROWS).batch.num_rows == 100
+    wait()
+
+    assert "Not a directory" in said[0]
+
+
+def test_a_run_that_ends_waits_for_nobody(tmp_path: Path) -> None:
+    """The process is over while its child compiles, which goes on for the next run."""
+    begun, go_on = tmp_path / "begun", tmp_path / "go_on"
+    source = f"""
+import pathlib, sys, time
+from thalweg.codecs.avro import straight as policy
+from thalweg.codecs.avro.kernel_decoder import compile_decoder
+from thalweg.kernels import straight
+begun, go_on, policy.WORTH, command = pathlib.Path({str(begun)!r}), pathlib.Path({str(go_on)!r}), 1, straight.command
+wait = "import pathlib, runpy, sys, time; pathlib.Path(sys.argv[1]).touch()\\nwhile not pathlib.Path(sys.argv[2]).exists(): time.sleep(0.01)\\nsys.argv[1:] = sys.argv[4:]; "
+run = "runpy.run_module(" + repr(straight.WRITER) + ", run_name='__main__')"
+straight.command = lambda program: [sys.executable, "-c", wait + run, str(begun), str(go_on), *command(program)[-2:]]
+written = policy.Written(compile_decoder("long").steps)
+written.words(64, ())
+written.count(1)
+while not begun.exists():
+    time.sleep(0.01)
+"""
+    subprocess.run([sys.executable, "-c", source], check=True, timeout=60)
+    program, deadline = compile_decoder("long").steps, time.monotonic() + 60
+    before = straight.kept(program)
+    go_on.touch()
+    while straight.kept(program) is None:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+    assert before is None
+
+
 def test_what_cannot_be_written_is_never_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """A schema with a rare type."""
-    monkeypatch.setattr(straight, "made", None)
+    monkeypatch.setattr(straight, "command", None)
     program = compile_decoder({"type": "fixed", "name": "F", "size": 1})
     for _ in range(5):
         assert program.decode(ROWS).batch.num_rows == 100
