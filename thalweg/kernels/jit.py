@@ -150,9 +150,7 @@ def cache_folder() -> Path:
 
     Raises OSError for a user without a home folder.
     """
-    base = os.environ.get("THALWEG_CACHE")
-    if base is None:
-        base = str(Path(os.environ.get("XDG_CACHE_HOME") or _home() / ".cache") / "thalweg")
+    base = os.environ.get("THALWEG_CACHE") or str(Path(os.environ.get("XDG_CACHE_HOME") or _home() / ".cache") / "thalweg")
     return Path(base) / "kernels" / _fingerprint(_settings())
 
 

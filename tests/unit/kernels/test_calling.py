@@ -99,7 +99,7 @@ def test_a_mistake_is_named() -> None:
 @pytest.mark.parametrize("array", [np.zeros(3), np.zeros((2, 2), np.int8), np.frombuffer(b"abcd", np.uint8), np.zeros(0, np.int32), np.arange(9)[4:]])
 def test_addresses_are_those_that_numpy_says(array: npt.NDArray[Any]) -> None:
     """The fast way is the one that is taken."""
-    assert calling._address is calling._at_head
+    assert calling.address is calling._at_head
     assert calling._at_head(array) == calling._asked(array)
 
 
