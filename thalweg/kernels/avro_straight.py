@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from thalweg.kernels import avro_ops as op_
 from thalweg.kernels import llvm, straight
 from thalweg.kernels.avro_glide import AHEAD
-from thalweg.kernels.emit import BIT, BYTE, HALF, HIGH, WORD, Emit, number
+from thalweg.kernels.emit import BIT, BYTE, HALF, LINE, RARE, WORD, Emit, number
 from thalweg.kernels.objects import MachineCode
 from thalweg.kernels.program import P_ARG, P_COLUMN, P_DATA, P_JUMP, P_OFFS, P_OP, P_VALID, WORDS
 
@@ -234,42 +234,31 @@ class Straight:
         if checked:
             with e.if_(b.icmp_unsigned("!=", marks, number(0)), likely=False):
                 e.inside(self._src, q, b.add(n, number(7)))
-                self._need(b.icmp_unsigned("!=", b.call(self._judge, [b.gep(self._src.start, [q]), n]), number(0)))
+                self._need(b.icmp_unsigned("!=", b.call(self._judge, [b.gep(self._src.start, [q]), n], cconv=RARE), number(0)))
         b.store(after, self._p)
 
     def _bytes(self, q: Any, n: Any, to: Any) -> Any:  # noqa: ANN401 - as above
-        """``n`` bytes to byte ``to`` of the arena, nowhere for None; the marks of those beyond ASCII. Short ones are moved as one or two words."""
+        """``n`` bytes to byte ``to`` of the arena, nowhere for None; not 0 where one of them is beyond ASCII. Short ones are moved as a line."""
         e, b = self.emit, self.emit.b
-        ways, after, marks = [e.block() for _ in range(4)], e.block(), e.local()
-        b.cbranch(b.icmp_signed("<=", n, number(8)), ways[0], ways[1])
-        e.at(ways[1])
-        b.cbranch(b.icmp_signed("<=", n, number(16)), ways[2], ways[3])
-        e.at(ways[0])
-        b.store(e.marks(self._carried(q, to, 0), n), marks)
+        short, long, after, marks = e.block(), e.block(), e.block(), e.local()
+        b.cbranch(b.icmp_unsigned("<=", n, number(16)), short, long)
+        e.at(short)
+        line = e.load(self._src, q, LINE)
+        if to is not None:
+            e.store(self._arena, to, line, LINE)
+        b.store(e.marks(line, n), marks)
         b.branch(after)
-        e.at(ways[2])
-        first, second = self._carried(q, to, 0), self._carried(q, to, 8)
-        b.store(b.or_(b.and_(first, number(HIGH)), e.marks(second, b.sub(n, number(8)))), marks)
-        b.branch(after)
-        e.at(ways[3])
+        e.at(long)
         reach = b.add(n, number(7))
         e.inside(self._src, q, reach)
         source = b.gep(self._src.start, [q])
         if to is not None:
             e.inside(self._arena, to, reach)
-        found = b.call(self._looker, [source, source, n]) if to is None else b.call(self._copier, [source, b.gep(self._arena.start, [to]), n])
+        found = b.call(self._looker, [source, source, n], cconv=RARE) if to is None else b.call(self._copier, [source, b.gep(self._arena.start, [to]), n], cconv=RARE)
         b.store(found, marks)
         b.branch(after)
         e.at(after)
         return b.load(marks)
-
-    def _carried(self, q: Any, to: Any, ahead: int) -> Any:  # noqa: ANN401 - as above
-        """One word, which is written where it goes."""
-        e, b = self.emit, self.emit.b
-        w = e.load(self._src, b.add(q, number(ahead)))
-        if to is not None:
-            e.store(self._arena, b.add(to, number(ahead)), w)
-        return w
 
     def _list(self, i: int, p: Any, dropped: bool) -> None:  # noqa: ANN401, FBT001 - as above
         """The head of a list of less than 64 items."""

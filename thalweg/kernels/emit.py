@@ -20,12 +20,17 @@ if TYPE_CHECKING:
 
 BYTE, HALF, WORD = ir.IntType(8), ir.IntType(32), ir.IntType(64)
 BIT: Final = ir.IntType(1)
+LINE: Final = ir.VectorType(BYTE, 16)
+"""Sixteen bytes side by side."""
 HIGH: Final = 0x8080808080808080
+RARE: Final = "preserve_mostcc"
+"""How functions of their own are called: they keep the registers of the common way, which need not pass them by."""
 _SEVENS: Final = 0x7F7F7F7F7F7F7F7F
 _JOINS: Final = ((0x007F007F007F007F, 0), (0x00003FFF00003FFF, 1), (0x000000000FFFFFFF, 2))
 """What is left of each pair, four and eight, and the power of two of the bits between it and its neighbour."""
 _WORD_BITS: Final = 64
 _WORD_BYTES: Final = 8
+_LINE_BYTES: Final = 16
 
 
 def number(value: int, kind: ir.IntType = WORD) -> ir.Constant:
@@ -109,17 +114,17 @@ class Emit:
     def load(self, memory: Memory, offset: Any, kind: ir.IntType = WORD, *, signed: bool = False) -> Any:  # noqa: ANN401 - as above
         """The number at a byte of a memory."""
         found = self.b.load(self._place(memory, offset, kind), align=1)
-        if kind is WORD:
+        if kind in {WORD, LINE}:
             return found
         return self.b.sext(found, WORD) if signed else self.b.zext(found, WORD)
 
     def store(self, memory: Memory, offset: Any, value: Any, kind: ir.IntType = WORD) -> None:  # noqa: ANN401 - as above
         """A number to a byte of a memory."""
-        self.b.store(value if kind is WORD else self.b.trunc(value, kind), self._place(memory, offset, kind), align=1)
+        self.b.store(value if kind in {WORD, LINE} else self.b.trunc(value, kind), self._place(memory, offset, kind), align=1)
 
     def _place(self, memory: Memory, offset: Any, kind: ir.IntType) -> Any:  # noqa: ANN401 - as above
         """A pointer into a memory."""
-        self.inside(memory, offset, number(kind.width // 8))
+        self.inside(memory, offset, number(_LINE_BYTES if kind is LINE else kind.width // 8))
         return self.b.bitcast(self.b.gep(memory.start, [offset]), kind.as_pointer())
 
     def inside(self, memory: Memory, offset: Any, nbytes: Any) -> None:  # noqa: ANN401 - as above
@@ -156,14 +161,11 @@ class Emit:
             self.b.store(size, found)
         return self.b.load(found)
 
-    def marks(self, w: Any, n: Any) -> Any:  # noqa: ANN401 - as above
-        """The marks of bytes beyond ASCII among the lowest ``n`` bytes of a word, 0 to 8 of them."""
-        b, bits = self.b, self.b.shl(n, number(3))
-        if llvm.gathers():
-            cut = self.module.declare_intrinsic("llvm.x86.bmi.bzhi.64", (), ir.FunctionType(WORD, [WORD, WORD]))
-            return b.call(cut, [b.and_(w, number(HIGH)), bits])
-        shift = b.and_(b.sub(number(_WORD_BITS), bits), number(_WORD_BITS - 1))
-        return b.and_(w, b.select(b.icmp_signed(">", n, number(0)), b.lshr(number(HIGH), shift), number(0)))
+    def marks(self, line: Any, n: Any) -> Any:  # noqa: ANN401 - as above
+        """A bit for each of the first ``n`` bytes of a line that is beyond ASCII; ``n`` is 16 at most."""
+        b = self.b
+        bits = b.bitcast(b.icmp_signed("<", line, ir.Constant(LINE, None)), ir.IntType(_LINE_BYTES))
+        return b.and_(b.zext(bits, WORD), b.sub(b.shl(number(1), n), number(1)))
 
     def turned(self, value: Any) -> Any:  # noqa: ANN401 - as above
         """The lowest bit goes to the top, all others one down."""
@@ -177,7 +179,7 @@ class Emit:
         """
         kind = ir.FunctionType(WORD, [BYTE.as_pointer(), BYTE.as_pointer(), WORD])
         function = ir.Function(self.module, kind, name)
-        function.linkage = "internal"
+        function.linkage, function.calling_convention = "internal", RARE
         function.attributes.add("noinline")
         source, to, n = function.args
         b = ir.IRBuilder(function.append_basic_block())
@@ -206,7 +208,7 @@ class Emit:
     def utf8_function(self, name: str) -> Any:  # noqa: ANN401 - as above
         """``name(from, n)``, a function of its own: 1 where ``n`` bytes, at least one, are UTF-8, else 0. Reads up to seven bytes further."""
         function = ir.Function(self.module, ir.FunctionType(WORD, [BYTE.as_pointer(), WORD]), name)
-        function.linkage = "internal"
+        function.linkage, function.calling_convention = "internal", RARE
         function.attributes.add("noinline")
         source, n = function.args
         b = ir.IRBuilder(function.append_basic_block())
