@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -15,7 +15,7 @@ from thalweg.kernels import program as p
 from thalweg.kernels.arena import column_row, unit_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from thalweg.kernels.arena import Arena
     from thalweg.kernels.memory import Bytes, Longs
@@ -30,6 +30,8 @@ _KINDS: Final = (
     (kinds.is_null, p.NOTHING),
 )
 """Kinds without a width of their own; every other type is FIXED."""
+_Make: TypeAlias = "Callable[[Finisher, Slots, int, _Validity], pa.Array]"
+_from_buffers: Final = pa.Array.from_buffers
 
 
 @dataclass(slots=True, eq=False)
@@ -52,6 +54,12 @@ class Slots:
     """The branch of a union that stands for NULL."""
     number: int = -1
     """Row in the table; -1 for a constant."""
+    width: int = 0
+    """Bytes a slot, of a column of one width; known with the number, as is what follows."""
+    unit: int = 1
+    """Bytes of one unit of where its values lie."""
+    make: _Make | None = None
+    """What makes its array."""
     hidden: bool = False
     """Only the kernel needs it: no array is made of it."""
     which: tuple[Slots, int] | None = None
@@ -93,7 +101,7 @@ def table_of(fields: Sequence[Slots], *, nullable: bool = False) -> Longs:
         if column.constant is not None:
             return
         kind, width = kind_of(column.type)
-        column.number = len(rows)
+        column.number, column.width, column.unit, column.make = len(rows), width, unit_of(width), Finisher.maker(column.type, kind)
         row = column_row(kind, width=width, parent=parent, valid=column.valid and kind not in {p.UNION, p.NOTHING}, shared=shared)
         rows.append(row)
         for i, child in enumerate(column.children):
@@ -118,74 +126,109 @@ class Finisher:
 
     def __init__(self, arena: Arena) -> None:
         """The arrays share the arena's memory."""
-        self._arena = arena
+        table, self._bytes, self._offsets = arena.table, arena.h8, arena.h32
+        self._valid, self._data, self._begins = table[:, p.C_VALID].tolist(), table[:, p.C_DATA].tolist(), table[:, p.C_OFFS].tolist()
+        self._used, self._used_bytes = arena.used.tolist(), arena.used_bytes.tolist()
+        self._slice = pa.py_buffer(arena.h8).slice
 
     def batch(self, schema: pa.Schema, fields: Sequence[Slots], rows: int) -> pa.RecordBatch:
         """The fields as a batch; one without columns keeps its row count."""
         if not len(schema):
             return pa.RecordBatch.from_struct_array(pa.StructArray.from_buffers(pa.struct([]), rows, [None]))
-        root = self._arena.table[0, p.C_VALID]
-        outer = _packed(self._arena.h8[root:][:rows]) if root >= 0 else _ALL
-        return pa.RecordBatch.from_arrays([self.array(c, rows, outer) for c in fields if not c.hidden], schema=schema)
+        outer = _packed(self._bytes[self._valid[0] :][:rows]) if self._valid[0] >= 0 else _ALL
+        return pa.RecordBatch.from_arrays(self._arrays(fields, rows, outer), schema=schema)
+
+    @staticmethod
+    def maker(data_type: pa.DataType, kind: int) -> _Make:
+        """What makes arrays of a type."""
+        if kinds.is_boolean(data_type):
+            return Finisher._booleans
+        if kinds.is_dictionary(data_type):
+            return Finisher._symbols
+        if kinds.is_map(data_type):
+            return Finisher._maps
+        return {
+            p.NOTHING: Finisher._nothing, p.FIXED: Finisher._values, p.BYTES: Finisher._pieces, p.LIST: Finisher._lists, p.STRUCT: Finisher._structs,
+            p.UNION: Finisher._unions,
+        }[kind]  # fmt: skip
 
     def array(self, column: Slots, length: int, outer: _Validity) -> pa.Array:
         """One column of ``length`` slots, whose parent's slots are valid as ``outer`` says."""
-        made = _repeated(column, length, outer) if column.constant is not None else self._stored(column, length, outer)
+        if column.make is None:
+            made = _repeated(column, length, outer)
+        else:
+            start, valid = self._valid[column.number], outer
+            if column.which is not None:
+                said = self._bytes[self._data[column.which[0].number] :][:length]
+                valid = _packed((said == column.which[1]).view(np.uint8))
+            elif start >= 0:
+                valid = _packed(self._bytes[start : start + length])
+            made = column.make(self, column, length, valid)
         if column.unset is not None:
             made = _defaulted(made, column.unset, outer)
         return made if column.finish is None else column.finish(made)
 
-    def _stored(self, column: Slots, length: int, outer: _Validity) -> pa.Array:
-        """A column that lies in the arena."""
-        arena, row = self._arena, self._arena.table[column.number]
-        kind, offsets, data = int(row[p.C_KIND]), int(row[p.C_OFFS]), int(row[p.C_DATA])
-        if kind == p.NOTHING:
-            return pa.nulls(length, column.type)
-        valid = _packed(arena.h8[row[p.C_VALID] :][:length]) if row[p.C_VALID] >= 0 else outer
-        if column.which is not None:
-            said = arena.h8[int(arena.table[column.which[0].number, p.C_DATA]) :][:length]
-            valid = _packed((said == column.which[1]).view(np.uint8))
-        if kind == p.UNION:
-            tags, places = pa.py_buffer(arena.h8[data:][:length]), pa.py_buffer(arena.h32[offsets:][:length])
-            children = [self.array(c, int(arena.used[c.number]), _ALL) for c in column.children]
-            return pa.Array.from_buffers(column.type, length, [None, tags, places], 0, 0, children)
-        buffers: list[pa.Buffer | None] = [valid.buffer]
-        if kind in {p.BYTES, p.LIST}:
-            buffers.append(pa.py_buffer(arena.h32[offsets:][: length + 1]))
-        if kind == p.BYTES:
-            buffers.append(pa.py_buffer(arena.h8[data:][: int(arena.used_bytes[column.number])]))
-        elif kind == p.FIXED:
-            buffers.append(self._values(column, data, length))
-        return self._assembled(column, kind, length, buffers, valid)
+    def _arrays(self, columns: Iterable[Slots], length: int, outer: _Validity) -> list[pa.Array]:
+        """Those of the columns that are not hidden."""
+        return [self.array(c, length, outer) for c in columns if not c.hidden]
 
-    def _values(self, column: Slots, data: int, length: int) -> pa.Buffer:
-        """The values of a column of one width."""
-        arena, width = self._arena, int(self._arena.table[column.number, p.C_WIDTH])
-        if kinds.is_boolean(column.type):
-            return pa.py_buffer(np.packbits(arena.h8[data:][:length], bitorder="little"))
-        return pa.py_buffer(arena.h8[data * unit_of(width) :][: width * length])
+    def _values(self, column: Slots, length: int, valid: _Validity) -> pa.Array:
+        """Of one width."""
+        values = self._slice(self._data[column.number] * column.unit, length * column.width)
+        return _from_buffers(column.type, length, [valid.buffer, values], valid.nulls)
 
-    def _assembled(self, column: Slots, kind: int, length: int, buffers: list[pa.Buffer | None], valid: _Validity) -> pa.Array:
-        """An array of its buffers and the columns below."""
-        if kinds.is_dictionary(column.type):
-            indices = pa.Array.from_buffers(column.type.index_type, length, buffers, valid.nulls)
-            return pa.DictionaryArray.from_arrays(indices, column.symbols, ordered=column.type.ordered, safe=False)
-        if kind == p.STRUCT:
-            children = [self.array(c, length, valid) for c in column.children if not c.hidden]
-        else:
-            children = [self.array(c, self._items(column, length), _ALL) for c in column.children if not c.hidden]
-        if kinds.is_map(column.type):
-            entry = pa.struct([column.type.key_field, column.type.item_field])
-            children = [pa.Array.from_buffers(entry, self._items(column, length), [None], 0, 0, children)]
-        return pa.Array.from_buffers(column.type, length, buffers, valid.nulls, 0, children)
+    def _booleans(self, column: Slots, length: int, valid: _Validity) -> pa.Array:
+        """A byte each, as bits."""
+        start = self._data[column.number]
+        values = pa.py_buffer(np.packbits(self._bytes[start : start + length], bitorder="little"))
+        return _from_buffers(column.type, length, [valid.buffer, values], valid.nulls)
+
+    def _symbols(self, column: Slots, length: int, valid: _Validity) -> pa.Array:
+        """Of a dictionary."""
+        kind, values = column.type, self._slice(self._data[column.number] * column.unit, length * column.width)
+        indices = _from_buffers(kind.index_type, length, [valid.buffer, values], valid.nulls)
+        return pa.DictionaryArray.from_arrays(indices, column.symbols, ordered=kind.ordered, safe=False)
+
+    def _pieces(self, column: Slots, length: int, valid: _Validity) -> pa.Array:
+        """Bytes or text."""
+        data = self._slice(self._data[column.number], self._used_bytes[column.number])
+        return _from_buffers(column.type, length, [valid.buffer, self._ends(column, length), data], valid.nulls)
+
+    def _lists(self, column: Slots, length: int, valid: _Validity) -> pa.Array:
+        """Items in one column."""
+        items = self._arrays(column.children, self._items(column, length), _ALL)
+        return _from_buffers(column.type, length, [valid.buffer, self._ends(column, length)], valid.nulls, 0, items)
+
+    def _maps(self, column: Slots, length: int, valid: _Validity) -> pa.Array:
+        """Items that are keys and values."""
+        items, entry = self._items(column, length), pa.struct([column.type.key_field, column.type.item_field])
+        entries = _from_buffers(entry, items, [None], 0, 0, self._arrays(column.children, items, _ALL))
+        return _from_buffers(column.type, length, [valid.buffer, self._ends(column, length)], valid.nulls, 0, [entries])
+
+    def _structs(self, column: Slots, length: int, valid: _Validity) -> pa.Array:
+        """The children are NULL where their struct is."""
+        return _from_buffers(column.type, length, [valid.buffer], valid.nulls, 0, self._arrays(column.children, length, valid))
+
+    def _unions(self, column: Slots, length: int, _valid: _Validity) -> pa.Array:
+        """Dense unions."""
+        tags, places = self._slice(self._data[column.number], length), self._slice(4 * self._begins[column.number], 4 * length)
+        children = [self.array(c, self._used[c.number], _ALL) for c in column.children]
+        return _from_buffers(column.type, length, [None, tags, places], 0, 0, children)
+
+    def _nothing(self, column: Slots, length: int, _valid: _Validity) -> pa.Array:
+        """NULLs, which have no buffer."""
+        return pa.nulls(length, column.type)
+
+    def _ends(self, column: Slots, length: int) -> pa.Buffer:
+        """Where each slot's items or bytes begin and end."""
+        return self._slice(4 * self._begins[column.number], 4 * length + 4)
 
     def _items(self, column: Slots, length: int) -> int:
         """Items of all lists of a column."""
-        return int(self._arena.h32[int(self._arena.table[column.number, p.C_OFFS]) + length])
+        return int(self._offsets[self._begins[column.number] + length])
 
 
-@dataclass(frozen=True, slots=True)
-class _Validity:
+class _Validity(NamedTuple):
     """A validity bitmap, None where nothing is NULL."""
 
     buffer: pa.Buffer | None
