@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as kinds
 
+from thalweg.arrow.message import Message, fits
 from thalweg.kernels import program as p
 from thalweg.kernels.arena import column_row, unit_of
 
@@ -30,7 +31,7 @@ _KINDS: Final = (
     (kinds.is_null, p.NOTHING),
 )
 """Kinds without a width of their own; every other type is FIXED."""
-_Make: TypeAlias = "Callable[[Finisher, Slots, int, _Validity], pa.Array]"
+_Make: TypeAlias = "Callable[[_Single, Slots, int, _Validity], pa.Array]"
 _from_buffers: Final = pa.Array.from_buffers
 
 
@@ -59,7 +60,14 @@ class Slots:
     unit: int = 1
     """Bytes of one unit of where its values lie."""
     make: _Make | None = None
-    """What makes its array."""
+    """What makes an array of its own buffers."""
+    row: _Row | None = None
+    """Of a row's first column: how they all become a batch."""
+
+    @property
+    def is_final(self) -> bool:
+        """Whether the array of its buffers is what is handed out."""
+        return self.finish is None and self.unset is None and self.symbols is None
     hidden: bool = False
     """Only the kernel needs it: no array is made of it."""
     which: tuple[Slots, int] | None = None
@@ -101,7 +109,7 @@ def table_of(fields: Sequence[Slots], *, nullable: bool = False) -> Longs:
         if column.constant is not None:
             return
         kind, width = kind_of(column.type)
-        column.number, column.width, column.unit, column.make = len(rows), width, unit_of(width), Finisher.maker(column.type, kind)
+        column.number, column.width, column.unit, column.make = len(rows), width, unit_of(width), _Single.maker(column.type, kind)
         row = column_row(kind, width=width, parent=parent, valid=column.valid and kind not in {p.UNION, p.NOTHING}, shared=shared)
         rows.append(row)
         for i, child in enumerate(column.children):
@@ -126,47 +134,78 @@ class Finisher:
 
     def __init__(self, arena: Arena) -> None:
         """The arrays share the arena's memory."""
+        self._arena = arena
+
+    def batch(self, schema: pa.Schema, fields: Sequence[Slots], rows: int) -> pa.RecordBatch:
+        """The fields as a batch, made once; one without columns keeps its row count."""
+        if not len(schema):
+            return pa.RecordBatch.from_struct_array(pa.StructArray.from_buffers(pa.struct([]), rows, [None]))
+        row = fields[0].row
+        if row is None or row.schema is not schema or row.fields is not fields:
+            row = fields[0].row = _Row(schema, fields, self._arena.table)
+        return row.batch(self._arena, rows)
+
+
+class _Row:
+    """How the columns of a row become a batch: by a message those that fit into one, the others one by one."""
+
+    def __init__(self, schema: pa.Schema, fields: Sequence[Slots], table: Longs) -> None:
+        """``table`` is that of the fields."""
+        self.schema, self.fields = schema, fields
+        self._columns = [(c, fits(c)) for c in fields if not c.hidden]
+        inside = [c for c, fitting in self._columns if fitting]
+        self._is_ready = all(fitting and c.is_final and c.type.equals(f.type) for (c, fitting), f in zip(self._columns, schema, strict=True))
+        stored = schema if self._is_ready else pa.schema([(str(i), _stored_type(c)) for i, c in enumerate(inside)])
+        self._message = Message(stored, inside, table) if inside else None
+
+    def batch(self, arena: Arena, rows: int) -> pa.RecordBatch:
+        """The batch of an arena."""
+        if self._is_ready and self._message is not None:
+            return self._message.batch(arena, rows)
+        single = _Single(arena)
+        outer = single.root(rows)
+        stored = iter([] if self._message is None else self._message.batch(arena, rows).columns)
+        arrays = [_finished(c, next(stored), outer) if fitting else single.array(c, rows, outer) for c, fitting in self._columns]
+        return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
+
+
+class _Single:
+    """Makes arrays one by one."""
+
+    def __init__(self, arena: Arena) -> None:
+        """The arrays share the arena's memory."""
         table, self._bytes, self._offsets = arena.table, arena.h8, arena.h32
         self._valid, self._data, self._begins = table[:, p.C_VALID].tolist(), table[:, p.C_DATA].tolist(), table[:, p.C_OFFS].tolist()
         self._used, self._used_bytes = arena.used.tolist(), arena.used_bytes.tolist()
         self._slice = pa.py_buffer(arena.h8).slice
 
-    def batch(self, schema: pa.Schema, fields: Sequence[Slots], rows: int) -> pa.RecordBatch:
-        """The fields as a batch; one without columns keeps its row count."""
-        if not len(schema):
-            return pa.RecordBatch.from_struct_array(pa.StructArray.from_buffers(pa.struct([]), rows, [None]))
-        outer = _packed(self._bytes[self._valid[0] :][:rows]) if self._valid[0] >= 0 else _ALL
-        return pa.RecordBatch.from_arrays(self._arrays(fields, rows, outer), schema=schema)
+    def root(self, rows: int) -> _Validity:
+        """Which rows are there."""
+        return _packed(self._bytes[self._valid[0] :][:rows]) if self._valid[0] >= 0 else _ALL
 
     @staticmethod
     def maker(data_type: pa.DataType, kind: int) -> _Make:
         """What makes arrays of a type."""
         if kinds.is_boolean(data_type):
-            return Finisher._booleans
-        if kinds.is_dictionary(data_type):
-            return Finisher._symbols
+            return _Single._booleans
         if kinds.is_map(data_type):
-            return Finisher._maps
+            return _Single._maps
         return {
-            p.NOTHING: Finisher._nothing, p.FIXED: Finisher._values, p.BYTES: Finisher._pieces, p.LIST: Finisher._lists, p.STRUCT: Finisher._structs,
-            p.UNION: Finisher._unions,
+            p.NOTHING: _Single._nothing, p.FIXED: _Single._values, p.BYTES: _Single._pieces, p.LIST: _Single._lists, p.STRUCT: _Single._structs,
+            p.UNION: _Single._unions,
         }[kind]  # fmt: skip
 
     def array(self, column: Slots, length: int, outer: _Validity) -> pa.Array:
         """One column of ``length`` slots, whose parent's slots are valid as ``outer`` says."""
         if column.make is None:
-            made = _repeated(column, length, outer)
-        else:
-            start, valid = self._valid[column.number], outer
-            if column.which is not None:
-                said = self._bytes[self._data[column.which[0].number] :][:length]
-                valid = _packed((said == column.which[1]).view(np.uint8))
-            elif start >= 0:
-                valid = _packed(self._bytes[start : start + length])
-            made = column.make(self, column, length, valid)
-        if column.unset is not None:
-            made = _defaulted(made, column.unset, outer)
-        return made if column.finish is None else column.finish(made)
+            return _finished(column, _repeated(column, length, outer), outer)
+        start, valid = self._valid[column.number], outer
+        if column.which is not None:
+            said = self._bytes[self._data[column.which[0].number] :][:length]
+            valid = _packed((said == column.which[1]).view(np.uint8))
+        elif start >= 0:
+            valid = _packed(self._bytes[start : start + length])
+        return _finished(column, column.make(self, column, length, valid), outer)
 
     def _arrays(self, columns: Iterable[Slots], length: int, outer: _Validity) -> list[pa.Array]:
         """Those of the columns that are not hidden."""
@@ -175,19 +214,13 @@ class Finisher:
     def _values(self, column: Slots, length: int, valid: _Validity) -> pa.Array:
         """Of one width."""
         values = self._slice(self._data[column.number] * column.unit, length * column.width)
-        return _from_buffers(column.type, length, [valid.buffer, values], valid.nulls)
+        return _from_buffers(_stored_type(column), length, [valid.buffer, values], valid.nulls)
 
     def _booleans(self, column: Slots, length: int, valid: _Validity) -> pa.Array:
         """A byte each, as bits."""
         start = self._data[column.number]
         values = pa.py_buffer(np.packbits(self._bytes[start : start + length], bitorder="little"))
         return _from_buffers(column.type, length, [valid.buffer, values], valid.nulls)
-
-    def _symbols(self, column: Slots, length: int, valid: _Validity) -> pa.Array:
-        """Of a dictionary."""
-        kind, values = column.type, self._slice(self._data[column.number] * column.unit, length * column.width)
-        indices = _from_buffers(kind.index_type, length, [valid.buffer, values], valid.nulls)
-        return pa.DictionaryArray.from_arrays(indices, column.symbols, ordered=kind.ordered, safe=False)
 
     def _pieces(self, column: Slots, length: int, valid: _Validity) -> pa.Array:
         """Bytes or text."""
@@ -242,6 +275,20 @@ def _packed(valid: Bytes) -> _Validity:
     """Bytes of 0 and 1 as bits."""
     nulls = len(valid) - int(np.count_nonzero(valid))
     return _Validity(pa.py_buffer(np.packbits(valid, bitorder="little")), nulls) if nulls else _ALL
+
+
+def _stored_type(column: Slots) -> pa.DataType:
+    """What lies in the arena: of a dictionary the numbers."""
+    return column.type.index_type if kinds.is_dictionary(column.type) else column.type
+
+
+def _finished(column: Slots, made: pa.Array, outer: _Validity) -> pa.Array:
+    """What becomes of the array that was stored; ``outer`` says where the parent's slots are valid."""
+    if column.constant is None and kinds.is_dictionary(column.type):
+        made = pa.DictionaryArray.from_arrays(made, column.symbols, ordered=column.type.ordered, safe=False)
+    if column.unset is not None:
+        made = _defaulted(made, column.unset, outer)
+    return made if column.finish is None else column.finish(made)
 
 
 def _repeated(column: Slots, length: int, outer: _Validity) -> pa.Array:

@@ -36,6 +36,10 @@ from thalweg.kernels.program import (
 if TYPE_CHECKING:
     from thalweg.kernels.memory import Bytes, Longs
 
+MESSAGE = 256
+"""Where an arena has room for a message to Arrow about its columns; after the scratch and a gap."""
+_MESSAGE_WORDS = 10
+"""Words that a message takes for a column: the slots and NULLs of up to two nodes, three buffers; a map has two of each."""
 _LINE = 64
 """Arrow likes its buffers aligned to 64 bytes, and words that are written past a value's end land in the gap."""
 _GROWTH = 1.25
@@ -65,10 +69,8 @@ class Arena:
     def link(self, program: Longs) -> None:
         """Write the columns' addresses into a program, int64[m, WORDS]; rows without a column go to scratch."""
         columns = program[:, P_COLUMN]
-        real = columns >= 0
-        for word, source in ((P_VALID, C_VALID), (P_DATA, C_DATA), (P_OFFS, C_OFFS)):
-            program[real, word] = self.table[columns[real], source]
-            program[~real, word] = 0
+        # Both have validity, values and offsets side by side; -1 reads the last row, which counts for nothing.
+        program[:, P_VALID : P_OFFS + 1] = self.table[columns, C_VALID : C_OFFS + 1] * (columns >= 0)[:, None]
 
     def measure(self, rows: int) -> None:
         """Fill ``used`` and ``used_bytes`` with what is in use after ``rows`` rows."""
@@ -100,7 +102,8 @@ class Arena:
 
     def _lay_out(self, slots: Longs, nbytes: Longs) -> None:
         """Give every column its place in a fresh block."""
-        table, place = self.table, SCRATCH + _LINE
+        table = self.table
+        place = _after(MESSAGE, 8 * _MESSAGE_WORDS * (len(table) + 2))
         table[:, C_CAP], table[:, C_BCAP] = slots, nbytes
         rows = table.tolist()
         for row in rows:
