@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -103,20 +104,13 @@ class Arena:
     def _lay_out(self, slots: Longs, nbytes: Longs) -> None:
         """Give every column its place in a fresh block."""
         table = self.table
-        place = _after(MESSAGE, 8 * _MESSAGE_WORDS * (len(table) + 2))
         table[:, C_CAP], table[:, C_BCAP] = slots, nbytes
-        rows = table.tolist()
-        for row in rows:
-            kind, width, cap = row[C_KIND], row[C_WIDTH], row[C_CAP]
-            if row[C_VALID] >= 0:
-                row[C_VALID], place = place, _after(place, cap)
-            if kind in {BYTES, LIST, UNION}:
-                row[C_OFFS], place = place // 4, _after(place, 4 * cap + 4)
-            if kind in {BYTES, UNION}:
-                row[C_DATA], place = place, _after(place, row[C_BCAP] if kind == BYTES else cap)
-            elif kind == FIXED:
-                row[C_DATA], place = place // unit_of(width), _after(place, width * cap)
-        table[:] = rows
+        address, shift, room, each, more = _pieces(table[:, :C_DATA].tobytes())
+        steps = np.concatenate((slots, nbytes))[room] * each + more & -_LINE
+        first = _after(MESSAGE, 8 * _MESSAGE_WORDS * (len(table) + 2))
+        ends = np.cumsum(steps) + first
+        self.cols[address] = ends - steps >> shift
+        place = int(ends[-1]) if len(ends) else first
         size = place + 2 * _LINE
         block = np.zeros(size, np.uint8) if self.zeroed else blocks().take(size)
         start = -block.ctypes.data % _LINE
@@ -170,6 +164,28 @@ class Sizes:
 def unit_of(width: int) -> int:
     """Bytes of one unit of ``C_DATA`` for a slot of ``width`` bytes."""
     return 4 if width == 4 else 8 if width and width % 8 == 0 else 1  # noqa: PLR2004 - widths of int32 and int64
+
+
+@functools.lru_cache(maxsize=256)
+def _pieces(heads: bytes) -> Longs:
+    """Of every buffer of a table, of which ``heads`` has the words before ``C_DATA``: int64[5, n].
+
+    Where its address goes, and the shift that makes the address of a byte's; where, in slots and then bytes that there is room for, it says how much
+    the buffer must hold; how many bytes that is for each; how many more there are with the gap.
+    """
+    rows = np.frombuffer(heads, np.int64).reshape(-1, C_DATA).tolist()
+    pieces, gap = [], 2 * _LINE - 1
+    for t, row in enumerate(rows):
+        kind, width = row[C_KIND], row[C_WIDTH]
+        if row[C_VALID] >= 0:
+            pieces.append([t * FIELDS + C_VALID, 0, t, 1, gap])
+        if kind in {BYTES, LIST, UNION}:
+            pieces.append([t * FIELDS + C_OFFS, 2, t, 4, 4 + gap])
+        if kind in {BYTES, UNION}:
+            pieces.append([t * FIELDS + C_DATA, 0, t + len(rows) * (kind == BYTES), 1, gap])
+        elif kind == FIXED:
+            pieces.append([t * FIELDS + C_DATA, unit_of(width).bit_length() - 1, t, width, gap])
+    return np.array(pieces, np.int64).reshape(-1, 5).T
 
 
 def column_row(kind: int, *, width: int = 0, parent: int, valid: bool, shared: bool, count: int = -1) -> list[int]:
