@@ -33,6 +33,8 @@ _KINDS: Final = (
 """Kinds without a width of their own; every other type is FIXED."""
 _Make: TypeAlias = "Callable[[_Single, Slots, int, _Validity], pa.Array]"
 _from_buffers: Final = pa.Array.from_buffers
+_FEW: Final = 8
+"""So many columns are put into a batch one after another; a batch is made anew for more."""
 
 
 @dataclass(slots=True, eq=False)
@@ -153,15 +155,24 @@ class _Row:
         """``table`` is that of the fields."""
         self.schema, self.fields = schema, fields
         self._columns = [(c, fits(c)) for c in fields if not c.hidden]
-        inside = [c for c, fitting in self._columns if fitting]
-        self._is_ready = all(fitting and c.is_final and c.type.equals(f.type) for (c, fitting), f in zip(self._columns, schema, strict=True))
-        stored = schema if self._is_ready else pa.schema([(str(i), _stored_type(c)) for i, c in enumerate(inside)])
-        self._message = Message(stored, inside, table) if inside else None
+        self._later = [i for i, ((c, _), f) in enumerate(zip(self._columns, schema, strict=True)) if not c.is_final or not c.type.equals(f.type)]
+        inside = [(c, f) for (c, fitting), f in zip(self._columns, schema, strict=True) if fitting]
+        self._is_whole = len(inside) == len(self._columns) and table[0, p.C_VALID] < 0 and len(self._later) <= _FEW
+        stored = [f if c.is_final and c.type.equals(f.type) else f.with_type(_stored_type(c)) for c, f in inside]
+        self._message = Message(pa.schema(stored, schema.metadata), [c for c, _ in inside], table) if inside else None
 
     def batch(self, arena: Arena, rows: int) -> pa.RecordBatch:
         """The batch of an arena."""
-        if self._is_ready and self._message is not None:
-            return self._message.batch(arena, rows)
+        if self._message is None or not self._is_whole:
+            return self._mixed(arena, rows)
+        made = self._message.batch(arena, rows)
+        for i in self._later:
+            column, field = _finished(self._columns[i][0], made.column(i), _ALL), self.schema.field(i)
+            made = made.set_column(i, field, column if column.type.equals(field.type) else column.cast(field.type))
+        return made
+
+    def _mixed(self, arena: Arena, rows: int) -> pa.RecordBatch:
+        """The batch of arrays, some of which come from the message."""
         single = _Single(arena)
         outer = single.root(rows)
         stored = iter([] if self._message is None else self._message.batch(arena, rows).columns)
@@ -177,7 +188,7 @@ class _Single:
         table, self._bytes, self._offsets = arena.table, arena.h8, arena.h32
         self._valid, self._data, self._begins = table[:, p.C_VALID].tolist(), table[:, p.C_DATA].tolist(), table[:, p.C_OFFS].tolist()
         self._used, self._used_bytes = arena.used.tolist(), arena.used_bytes.tolist()
-        self._slice = pa.py_buffer(arena.h8).slice
+        self._memory = pa.py_buffer(arena.h8)
 
     def root(self, rows: int) -> _Validity:
         """Which rows are there."""
@@ -251,6 +262,12 @@ class _Single:
     def _nothing(self, column: Slots, length: int, _valid: _Validity) -> pa.Array:
         """NULLs, which have no buffer."""
         return pa.nulls(length, column.type)
+
+    def _slice(self, start: int, size: int) -> pa.Buffer:
+        """Some of the memory."""
+        if start + size > self._memory.size:
+            raise IndexError("a column ends after its arena")
+        return self._memory.slice(start, size)
 
     def _ends(self, column: Slots, length: int) -> pa.Buffer:
         """Where each slot's items or bytes begin and end."""

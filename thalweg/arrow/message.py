@@ -7,7 +7,7 @@ slots and NULLs of each node, and where each buffer lies.
 from __future__ import annotations
 
 import struct
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import pyarrow as pa
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from thalweg.arrow.builders import Slots
     from thalweg.kernels.arena import Arena
-    from thalweg.kernels.memory import Longs
+    from thalweg.kernels.memory import Bytes, Longs
 
 _HEAD: Final = struct.Struct("<Ii I6H iIqhB5x 5H6x iIqI8xI")
 """The mark of a message and its size; where the Message begins, its vtable, itself; the RecordBatch's vtable, itself; how many nodes."""
@@ -45,12 +45,12 @@ class Message:
         """``schema`` says what the columns, of which each fits, are as they are stored."""
         self._schema, self._table = schema, table
         self._nobody, self._everybody = len(table), len(table) + 1
-        self._bits: list[int] = []
-        self._packed: set[int] = {0} if table[0, p.C_VALID] >= 0 else set()
+        root = 0 if table[0, p.C_VALID] >= 0 else self._nobody
+        self._nullable, self._booleans = [0] if root == 0 else [], list[int]()
         nodes: list[tuple[int, int]] = []
         buffers: list[tuple[int, ...]] = []
         for column in columns:
-            self._add(column, 0 if self._packed else self._nobody, nodes, buffers)
+            self._add(column, root, nodes, buffers)
         self._slots, self._absent = np.array(nodes, np.int64).T
         self._place, self._unit, self._length, self._width, self._more, self._shift, self._present = np.array(buffers, np.int64).reshape(-1, 7).T
         self._words = np.frombuffer(_head(len(nodes), len(buffers)), np.int64)
@@ -72,18 +72,16 @@ class Message:
 
     def _nulls(self, arena: Arena) -> Longs:
         """NULLs of each column with validity of its own, then 0, which stands for none, and 1, for a buffer that is always there."""
-        nulls, h8 = np.zeros(len(self._table) + 2, np.int64), arena.h8
+        nulls, h8, used = np.zeros(len(self._table) + 2, np.int64), arena.h8, arena.used.tolist()
         nulls[self._everybody] = 1
-        for number in self._packed:
-            start, used = int(arena.table[number, p.C_VALID]), int(arena.used[number])
-            valid = h8[start : start + used]
-            missing = used - np.count_nonzero(valid)
+        for number, start in zip(self._nullable, arena.table[self._nullable, p.C_VALID].tolist(), strict=True):
+            length = used[number]
+            missing = length - int(np.count_nonzero(h8[start : start + length]))
             if missing:
                 nulls[number] = missing
-                _pack(valid)
-        for number in self._bits:
-            start = int(arena.table[number, p.C_DATA])
-            _pack(h8[start : start + int(arena.used[number])])
+                _pack(h8, start, length)
+        for number, start in zip(self._booleans, arena.table[self._booleans, p.C_DATA].tolist(), strict=True):
+            _pack(h8, start, used[number])
         return nulls
 
     def _add(self, column: Slots, valid: int, nodes: list[tuple[int, int]], buffers: list[tuple[int, ...]]) -> None:
@@ -99,7 +97,7 @@ class Message:
         else:
             if self._table[number, p.C_VALID] >= 0:
                 valid = number
-                self._packed.add(number)
+                self._nullable.append(number)
             nodes.append((number, valid))
             buffers.append((valid % self._nobody * p.FIELDS + p.C_VALID, 1, number, 1, 7, 3, valid))
         if kind in {p.BYTES, p.LIST}:
@@ -107,7 +105,7 @@ class Message:
         if kind == p.BYTES:
             buffers.append((at + p.C_DATA, 1, len(self._table) + number, 1, 0, 0, self._everybody))
         elif kinds.is_boolean(column.type):
-            self._bits.append(number)
+            self._booleans.append(number)
             buffers.append((at + p.C_DATA, 1, number, 1, 7, 3, self._everybody))
         elif kind == p.FIXED:
             buffers.append((at + p.C_DATA, unit_of(column.width), number, column.width, 0, 0, self._everybody))
@@ -125,7 +123,7 @@ def _head(nodes: int, buffers: int) -> bytes:
     return b"".join((_HEAD.pack(0xFFFFFFFF, size, *message, *record), bytes(16 * nodes + 4), struct.pack("<I", buffers), bytes(16 * buffers)))
 
 
-def _pack(flags: Any) -> None:  # noqa: ANN401
-    """Bytes of 0 and 1 as bits at their beginning."""
-    bits = np.packbits(flags, bitorder="little")
-    flags[: len(bits)] = bits
+def _pack(memory: Bytes, start: int, length: int) -> None:
+    """Bytes of 0 and 1 as bits where they begin."""
+    bits = np.packbits(memory[start : start + length], None, "little")
+    memory[start : start + len(bits)] = bits

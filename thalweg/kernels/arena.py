@@ -26,7 +26,6 @@ from thalweg.kernels.program import (
     LIST,
     MOST_SLOTS,
     P_COLUMN,
-    P_DATA,
     P_OFFS,
     P_VALID,
     SCRATCH,
@@ -108,12 +107,12 @@ class Arena:
         address, shift, room, each, more = _pieces(table[:, :C_DATA].tobytes())
         steps = np.concatenate((slots, nbytes))[room] * each + more & -_LINE
         first = _after(MESSAGE, 8 * _MESSAGE_WORDS * (len(table) + 2))
-        ends = np.cumsum(steps) + first
+        ends = steps.cumsum() + first
         self.cols[address] = ends - steps >> shift
         place = int(ends[-1]) if len(ends) else first
         size = place + 2 * _LINE
         block = np.zeros(size, np.uint8) if self.zeroed else blocks().take(size)
-        start = -block.ctypes.data % _LINE
+        start = -block.__array_interface__["data"][0] % _LINE
         self.h8: Bytes = block[start : start + place]
         self.h32, self.h64 = self.h8.view(np.int32), self.h8.view(np.int64)
         self.f32, self.f64 = self.h8.view(np.float32), self.h8.view(np.float64)
