@@ -32,8 +32,13 @@ _MOST_LEVELS: Final = 24
 
 
 def fits(column: Slots, level: int = 1) -> bool:
-    """Whether a message can hold the column as it lies in the arena: nothing below it comes from elsewhere, or changes afterwards."""
-    if column.make is None or column.which is not None or isinstance(column.type, pa.BaseExtensionType) or level > _MOST_LEVELS:
+    """Whether a message can hold the column as it lies in the arena: nothing below it comes from elsewhere, or changes afterwards.
+
+    A union cannot: Arrow gives it no buffers where it has no slots, and others expect them.
+    """
+    if column.make is None or column.which is not None or level > _MOST_LEVELS:
+        return False
+    if kinds.is_union(column.type) or isinstance(column.type, pa.BaseExtensionType):
         return False
     return all(child.is_final and not child.hidden and fits(child, level + 1) for child in column.children)
 
@@ -91,15 +96,11 @@ class Message:
         if kind == p.NOTHING:
             nodes.append((number, self._everybody + 1 + number))
             return
-        if kind == p.UNION:
-            nodes.append((number, self._nobody))
-            buffers += [(at + p.C_DATA, 1, number, 1, 0, 0, self._everybody), (at + p.C_OFFS, 4, number, 4, 0, 0, self._everybody)]
-        else:
-            if self._table[number, p.C_VALID] >= 0:
-                valid = number
-                self._nullable.append(number)
-            nodes.append((number, valid))
-            buffers.append((valid % self._nobody * p.FIELDS + p.C_VALID, 1, number, 1, 7, 3, valid))
+        if self._table[number, p.C_VALID] >= 0:
+            valid = number
+            self._nullable.append(number)
+        nodes.append((number, valid))
+        buffers.append((valid % self._nobody * p.FIELDS + p.C_VALID, 1, number, 1, 7, 3, valid))
         if kind in {p.BYTES, p.LIST}:
             buffers.append((at + p.C_OFFS, 4, number, 4, 4, 0, self._everybody))
         if kind == p.BYTES:
