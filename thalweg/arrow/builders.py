@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -12,94 +11,20 @@ import pyarrow.compute as pc
 import pyarrow.types as kinds
 
 from thalweg.arrow.message import Message, fits
+from thalweg.arrow.slots import kind_of
 from thalweg.kernels import program as p
 from thalweg.kernels.arena import column_row, unit_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
+    from thalweg.arrow.slots import Slots
     from thalweg.kernels.arena import Arena
     from thalweg.kernels.memory import Bytes, Longs
 
-_KINDS: Final = (
-    (kinds.is_string, p.BYTES),
-    (kinds.is_binary, p.BYTES),
-    (kinds.is_list, p.LIST),
-    (kinds.is_map, p.LIST),
-    (kinds.is_struct, p.STRUCT),
-    (kinds.is_union, p.UNION),
-    (kinds.is_null, p.NOTHING),
-)
-"""Kinds without a width of their own; every other type is FIXED."""
-_Make: TypeAlias = "Callable[[_Single, Slots, int, _Validity], pa.Array]"
 _from_buffers: Final = pa.Array.from_buffers
 _FEW: Final = 8
 """So many columns are put into a batch one after another; a batch is made anew for more."""
-
-
-@dataclass(slots=True, eq=False)
-class Slots:
-    """One column as a kernel fills it, and what becomes of it afterwards."""
-
-    type: pa.DataType
-    """What the buffers hold."""
-    valid: bool = True
-    """Whether it has validity bytes of its own; without them a slot is NULL where its parent is."""
-    children: tuple[Slots, ...] = ()
-    """Of a struct its fields, of a list its items, of a map keys and values, of a dense union its branches."""
-    symbols: pa.Array | None = None
-    """Values of a dictionary."""
-    constant: pa.Array | None = None
-    """One value, the same in every slot; the kernel knows nothing of it."""
-    finish: Callable[[pa.Array], pa.Array] | None = None
-    """Makes the final array of the one that the buffers hold."""
-    pick: int = 0
-    """The branch of a union that stands for NULL."""
-    number: int = -1
-    """Row in the table; -1 for a constant."""
-    width: int = 0
-    """Bytes a slot, of a column of one width; known with the number, as is what follows."""
-    unit: int = 1
-    """Bytes of one unit of where its values lie."""
-    make: _Make | None = None
-    """What makes an array of its own buffers."""
-    row: _Row | None = None
-    """Of a row's first column: how they all become a batch."""
-
-    @property
-    def is_final(self) -> bool:
-        """Whether the array of its buffers is what is handed out."""
-        return self.finish is None and self.unset is None and self.symbols is None
-    hidden: bool = False
-    """Only the kernel needs it: no array is made of it."""
-    which: tuple[Slots, int] | None = None
-    """Instead of validity bytes: the column that says which of several columns holds the slot's value, and what it says for this one."""
-    unset: pa.Scalar | None = None
-    """What a NULL becomes where its parent is there, before ``finish``."""
-
-
-def slots_of(data_type: pa.DataType) -> Slots:
-    """The column of a type, each level with validity; dictionaries need their symbols set."""
-    if kinds.is_map(data_type):
-        return Slots(data_type, children=(Slots(data_type.key_type, valid=False), slots_of(data_type.item_type)))
-    if kinds.is_list(data_type):
-        return Slots(data_type, children=(slots_of(data_type.value_type),))
-    if kinds.is_struct(data_type) or kinds.is_union(data_type):
-        children = tuple(slots_of(data_type.field(i).type) for i in range(data_type.num_fields))
-        return Slots(data_type, valid=not kinds.is_union(data_type), children=children)
-    return Slots(data_type)
-
-
-def kind_of(data_type: pa.DataType) -> tuple[int, int]:
-    """Kind and width in the table of columns."""
-    for test, kind in _KINDS:
-        if test(data_type):
-            return kind, 0
-    if kinds.is_dictionary(data_type):
-        return p.FIXED, data_type.index_type.bit_width // 8
-    if kinds.is_fixed_size_binary(data_type):
-        return p.FIXED, data_type.byte_width
-    return p.FIXED, max(data_type.bit_width // 8, 1)
 
 
 def table_of(fields: Sequence[Slots], *, nullable: bool = False) -> Longs:
@@ -111,7 +36,7 @@ def table_of(fields: Sequence[Slots], *, nullable: bool = False) -> Longs:
         if column.constant is not None:
             return
         kind, width = kind_of(column.type)
-        column.number, column.width, column.unit, column.make = len(rows), width, unit_of(width), _Single.maker(column.type, kind)
+        column.number, column.width, column.unit, column.kind = len(rows), width, unit_of(width), kind
         row = column_row(kind, width=width, parent=parent, valid=column.valid and kind not in {p.UNION, p.NOTHING}, shared=shared)
         rows.append(row)
         for i, child in enumerate(column.children):
@@ -189,26 +114,18 @@ class _Single:
         self._valid, self._data, self._begins = table[:, p.C_VALID].tolist(), table[:, p.C_DATA].tolist(), table[:, p.C_OFFS].tolist()
         self._used, self._used_bytes = arena.used.tolist(), arena.used_bytes.tolist()
         self._memory = pa.py_buffer(arena.h8)
+        self._make = {
+            p.NOTHING: self._nothing, p.FIXED: self._values, p.BYTES: self._pieces, p.LIST: self._lists, p.STRUCT: self._structs,
+            p.UNION: self._unions,
+        }  # fmt: skip
 
     def root(self, rows: int) -> _Validity:
         """Which rows are there."""
         return _packed(self._bytes[self._valid[0] :][:rows]) if self._valid[0] >= 0 else _ALL
 
-    @staticmethod
-    def maker(data_type: pa.DataType, kind: int) -> _Make:
-        """What makes arrays of a type."""
-        if kinds.is_boolean(data_type):
-            return _Single._booleans
-        if kinds.is_map(data_type):
-            return _Single._maps
-        return {
-            p.NOTHING: _Single._nothing, p.FIXED: _Single._values, p.BYTES: _Single._pieces, p.LIST: _Single._lists, p.STRUCT: _Single._structs,
-            p.UNION: _Single._unions,
-        }[kind]  # fmt: skip
-
     def array(self, column: Slots, length: int, outer: _Validity) -> pa.Array:
         """One column of ``length`` slots, whose parent's slots are valid as ``outer`` says."""
-        if column.make is None:
+        if column.constant is not None:
             return _finished(column, _repeated(column, length, outer), outer)
         start, valid = self._valid[column.number], outer
         if column.which is not None:
@@ -216,22 +133,20 @@ class _Single:
             valid = _packed((said == column.which[1]).view(np.uint8))
         elif start >= 0:
             valid = _packed(self._bytes[start : start + length])
-        return _finished(column, column.make(self, column, length, valid), outer)
+        return _finished(column, self._make[column.kind](column, length, valid), outer)
 
     def _arrays(self, columns: Iterable[Slots], length: int, outer: _Validity) -> list[pa.Array]:
         """Those of the columns that are not hidden."""
         return [self.array(c, length, outer) for c in columns if not c.hidden]
 
     def _values(self, column: Slots, length: int, valid: _Validity) -> pa.Array:
-        """Of one width."""
-        values = self._slice(self._data[column.number] * column.unit, length * column.width)
+        """Of one width; booleans are a byte each."""
+        start = self._data[column.number] * column.unit
+        if kinds.is_boolean(column.type):
+            values = pa.py_buffer(np.packbits(self._bytes[start : start + length], bitorder="little"))
+        else:
+            values = self._slice(start, length * column.width)
         return _from_buffers(_stored_type(column), length, [valid.buffer, values], valid.nulls)
-
-    def _booleans(self, column: Slots, length: int, valid: _Validity) -> pa.Array:
-        """A byte each, as bits."""
-        start = self._data[column.number]
-        values = pa.py_buffer(np.packbits(self._bytes[start : start + length], bitorder="little"))
-        return _from_buffers(column.type, length, [valid.buffer, values], valid.nulls)
 
     def _pieces(self, column: Slots, length: int, valid: _Validity) -> pa.Array:
         """Bytes or text."""
@@ -239,15 +154,12 @@ class _Single:
         return _from_buffers(column.type, length, [valid.buffer, self._ends(column, length), data], valid.nulls)
 
     def _lists(self, column: Slots, length: int, valid: _Validity) -> pa.Array:
-        """Items in one column."""
-        items = self._arrays(column.children, self._items(column, length), _ALL)
-        return _from_buffers(column.type, length, [valid.buffer, self._ends(column, length)], valid.nulls, 0, items)
-
-    def _maps(self, column: Slots, length: int, valid: _Validity) -> pa.Array:
-        """Items that are keys and values."""
-        items, entry = self._items(column, length), pa.struct([column.type.key_field, column.type.item_field])
-        entries = _from_buffers(entry, items, [None], 0, 0, self._arrays(column.children, items, _ALL))
-        return _from_buffers(column.type, length, [valid.buffer, self._ends(column, length)], valid.nulls, 0, [entries])
+        """Lists and maps."""
+        items = int(self._offsets[self._begins[column.number] + length])
+        children = self._arrays(column.children, items, _ALL)
+        if kinds.is_map(column.type):
+            children = [_from_buffers(pa.struct([column.type.key_field, column.type.item_field]), items, [None], 0, 0, children)]
+        return _from_buffers(column.type, length, [valid.buffer, self._ends(column, length)], valid.nulls, 0, children)
 
     def _structs(self, column: Slots, length: int, valid: _Validity) -> pa.Array:
         """The children are NULL where their struct is."""
@@ -272,10 +184,6 @@ class _Single:
     def _ends(self, column: Slots, length: int) -> pa.Buffer:
         """Where each slot's items or bytes begin and end."""
         return self._slice(4 * self._begins[column.number], 4 * length + 4)
-
-    def _items(self, column: Slots, length: int) -> int:
-        """Items of all lists of a column."""
-        return int(self._offsets[self._begins[column.number] + length])
 
 
 class _Validity(NamedTuple):

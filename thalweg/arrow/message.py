@@ -19,7 +19,7 @@ from thalweg.kernels.arena import MESSAGE, unit_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from thalweg.arrow.builders import Slots
+    from thalweg.arrow.slots import Slots
     from thalweg.kernels.arena import Arena
     from thalweg.kernels.memory import Bytes, Longs
 
@@ -36,7 +36,7 @@ def fits(column: Slots, level: int = 1) -> bool:
 
     A union cannot: Arrow gives it no buffers where it has no slots, and others expect them.
     """
-    if column.make is None or column.which is not None or level > _MOST_LEVELS:
+    if column.number < 0 or column.which is not None or level > _MOST_LEVELS:
         return False
     if kinds.is_union(column.type) or isinstance(column.type, pa.BaseExtensionType):
         return False

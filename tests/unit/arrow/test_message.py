@@ -10,8 +10,9 @@ import pyarrow as pa
 import pytest
 
 from thalweg.arrow import builders
-from thalweg.arrow.builders import Finisher, Slots, slots_of, table_of
+from thalweg.arrow.builders import Finisher, table_of
 from thalweg.arrow.message import fits
+from thalweg.arrow.slots import Slots, slots_of
 from thalweg.kernels import program as p
 from thalweg.kernels.arena import MESSAGE, Arena, unit_of
 
