@@ -54,6 +54,7 @@ class Arena:
         ``zeroed`` memory costs little (the system hands it out so) and lets a kernel leave what is unset.
         """
         self.table = table.copy()
+        self._pieces = _pieces(table[:, :C_DATA].tobytes())
         self.zeroed = zeroed
         counters = int(table[:, C_COUNT].max(initial=-1)) + 1
         self.counters: Longs = np.zeros(counters, np.int64)
@@ -104,7 +105,7 @@ class Arena:
         """Give every column its place in a fresh block."""
         table = self.table
         table[:, C_CAP], table[:, C_BCAP] = slots, nbytes
-        address, shift, room, each, more = _pieces(table[:, :C_DATA].tobytes())
+        address, shift, room, each, more = self._pieces
         steps = np.concatenate((slots, nbytes))[room] * each + more & -_LINE
         first = _after(MESSAGE, 8 * _MESSAGE_WORDS * (len(table) + 2))
         ends = steps.cumsum() + first
