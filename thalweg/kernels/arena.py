@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from thalweg.kernels.blocks import blocks
+from thalweg.kernels.calling import address
 from thalweg.kernels.columns import usage
 from thalweg.kernels.program import (
     BYTES,
@@ -105,15 +106,15 @@ class Arena:
         """Give every column its place in a fresh block."""
         table = self.table
         table[:, C_CAP], table[:, C_BCAP] = slots, nbytes
-        address, shift, room, each, more = self._pieces
+        word, shift, room, each, more = self._pieces
         steps = np.concatenate((slots, nbytes))[room] * each + more & -_LINE
         first = _after(MESSAGE, 8 * _MESSAGE_WORDS * (len(table) + 2))
         ends = steps.cumsum() + first
-        self.cols[address] = ends - steps >> shift
+        self.cols[word] = ends - steps >> shift
         place = int(ends[-1]) if len(ends) else first
         size = place + 2 * _LINE
         block = np.zeros(size, np.uint8) if self.zeroed else blocks().take(size)
-        start = -block.__array_interface__["data"][0] % _LINE
+        start = -address(block) % _LINE
         self.h8: Bytes = block[start : start + place]
         self.h32, self.h64 = self.h8.view(np.int32), self.h8.view(np.int64)
         self.f32, self.f64 = self.h8.view(np.float32), self.h8.view(np.float64)
