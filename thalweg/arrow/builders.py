@@ -3,85 +3,28 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as kinds
 
+from thalweg.arrow.message import Message, fits
+from thalweg.arrow.slots import kind_of
 from thalweg.kernels import program as p
 from thalweg.kernels.arena import column_row, unit_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Iterable, Sequence
 
+    from thalweg.arrow.slots import Slots
     from thalweg.kernels.arena import Arena
     from thalweg.kernels.memory import Bytes, Longs
 
-_KINDS: Final = (
-    (kinds.is_string, p.BYTES),
-    (kinds.is_binary, p.BYTES),
-    (kinds.is_list, p.LIST),
-    (kinds.is_map, p.LIST),
-    (kinds.is_struct, p.STRUCT),
-    (kinds.is_union, p.UNION),
-    (kinds.is_null, p.NOTHING),
-)
-"""Kinds without a width of their own; every other type is FIXED."""
-
-
-@dataclass(slots=True, eq=False)
-class Slots:
-    """One column as a kernel fills it, and what becomes of it afterwards."""
-
-    type: pa.DataType
-    """What the buffers hold."""
-    valid: bool = True
-    """Whether it has validity bytes of its own; without them a slot is NULL where its parent is."""
-    children: tuple[Slots, ...] = ()
-    """Of a struct its fields, of a list its items, of a map keys and values, of a dense union its branches."""
-    symbols: pa.Array | None = None
-    """Values of a dictionary."""
-    constant: pa.Array | None = None
-    """One value, the same in every slot; the kernel knows nothing of it."""
-    finish: Callable[[pa.Array], pa.Array] | None = None
-    """Makes the final array of the one that the buffers hold."""
-    pick: int = 0
-    """The branch of a union that stands for NULL."""
-    number: int = -1
-    """Row in the table; -1 for a constant."""
-    hidden: bool = False
-    """Only the kernel needs it: no array is made of it."""
-    which: tuple[Slots, int] | None = None
-    """Instead of validity bytes: the column that says which of several columns holds the slot's value, and what it says for this one."""
-    unset: pa.Scalar | None = None
-    """What a NULL becomes where its parent is there, before ``finish``."""
-
-
-def slots_of(data_type: pa.DataType) -> Slots:
-    """The column of a type, each level with validity; dictionaries need their symbols set."""
-    if kinds.is_map(data_type):
-        return Slots(data_type, children=(Slots(data_type.key_type, valid=False), slots_of(data_type.item_type)))
-    if kinds.is_list(data_type):
-        return Slots(data_type, children=(slots_of(data_type.value_type),))
-    if kinds.is_struct(data_type) or kinds.is_union(data_type):
-        children = tuple(slots_of(data_type.field(i).type) for i in range(data_type.num_fields))
-        return Slots(data_type, valid=not kinds.is_union(data_type), children=children)
-    return Slots(data_type)
-
-
-def kind_of(data_type: pa.DataType) -> tuple[int, int]:
-    """Kind and width in the table of columns."""
-    for test, kind in _KINDS:
-        if test(data_type):
-            return kind, 0
-    if kinds.is_dictionary(data_type):
-        return p.FIXED, data_type.index_type.bit_width // 8
-    if kinds.is_fixed_size_binary(data_type):
-        return p.FIXED, data_type.byte_width
-    return p.FIXED, max(data_type.bit_width // 8, 1)
+_from_buffers: Final = pa.Array.from_buffers
+_FEW: Final = 8
+"""So many columns are put into a batch one after another; a batch is made anew for more."""
 
 
 def table_of(fields: Sequence[Slots], *, nullable: bool = False) -> Longs:
@@ -93,7 +36,7 @@ def table_of(fields: Sequence[Slots], *, nullable: bool = False) -> Longs:
         if column.constant is not None:
             return
         kind, width = kind_of(column.type)
-        column.number = len(rows)
+        column.number, column.width, column.unit, column.kind = len(rows), width, unit_of(width), kind
         row = column_row(kind, width=width, parent=parent, valid=column.valid and kind not in {p.UNION, p.NOTHING}, shared=shared)
         rows.append(row)
         for i, child in enumerate(column.children):
@@ -121,71 +64,129 @@ class Finisher:
         self._arena = arena
 
     def batch(self, schema: pa.Schema, fields: Sequence[Slots], rows: int) -> pa.RecordBatch:
-        """The fields as a batch; one without columns keeps its row count."""
+        """The fields as a batch, made once; one without columns keeps its row count."""
         if not len(schema):
             return pa.RecordBatch.from_struct_array(pa.StructArray.from_buffers(pa.struct([]), rows, [None]))
-        root = self._arena.table[0, p.C_VALID]
-        outer = _packed(self._arena.h8[root:][:rows]) if root >= 0 else _ALL
-        return pa.RecordBatch.from_arrays([self.array(c, rows, outer) for c in fields if not c.hidden], schema=schema)
+        row = fields[0].row
+        if row is None or row.schema is not schema or row.fields is not fields:
+            row = fields[0].row = _Row(schema, fields, self._arena.table)
+        return row.batch(self._arena, rows)
+
+
+class _Row:
+    """How the columns of a row become a batch: by a message those that fit into one, the others one by one."""
+
+    def __init__(self, schema: pa.Schema, fields: Sequence[Slots], table: Longs) -> None:
+        """``table`` is that of the fields."""
+        self.schema, self.fields = schema, fields
+        self._columns = [(c, fits(c)) for c in fields if not c.hidden]
+        self._later = [i for i, ((c, _), f) in enumerate(zip(self._columns, schema, strict=True)) if not c.is_final or not c.type.equals(f.type)]
+        inside = [(c, f) for (c, fitting), f in zip(self._columns, schema, strict=True) if fitting]
+        self._is_whole = len(inside) == len(self._columns) and table[0, p.C_VALID] < 0 and len(self._later) <= _FEW
+        stored = [f if c.is_final and c.type.equals(f.type) else f.with_type(_stored_type(c)) for c, f in inside]
+        self._message = Message(pa.schema(stored, schema.metadata), [c for c, _ in inside], table) if inside else None
+
+    def batch(self, arena: Arena, rows: int) -> pa.RecordBatch:
+        """The batch of an arena."""
+        if self._message is None or not self._is_whole:
+            return self._mixed(arena, rows)
+        made = self._message.batch(arena, rows)
+        for i in self._later:
+            column, field = _finished(self._columns[i][0], made.column(i), _ALL), self.schema.field(i)
+            made = made.set_column(i, field, column if column.type.equals(field.type) else column.cast(field.type))
+        return made
+
+    def _mixed(self, arena: Arena, rows: int) -> pa.RecordBatch:
+        """The batch of arrays, some of which come from the message."""
+        single = _Single(arena)
+        outer = single.root(rows)
+        stored = iter([] if self._message is None else self._message.batch(arena, rows).columns)
+        arrays = [_finished(c, next(stored), outer) if fitting else single.array(c, rows, outer) for c, fitting in self._columns]
+        return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
+
+
+class _Single:
+    """Makes arrays one by one."""
+
+    def __init__(self, arena: Arena) -> None:
+        """The arrays share the arena's memory."""
+        table, self._bytes, self._offsets = arena.table, arena.h8, arena.h32
+        self._valid, self._data, self._begins = table[:, p.C_VALID].tolist(), table[:, p.C_DATA].tolist(), table[:, p.C_OFFS].tolist()
+        self._used, self._used_bytes = arena.used.tolist(), arena.used_bytes.tolist()
+        self._memory = pa.py_buffer(arena.h8)
+        self._make = {
+            p.NOTHING: self._nothing, p.FIXED: self._values, p.BYTES: self._pieces, p.LIST: self._lists, p.STRUCT: self._structs,
+            p.UNION: self._unions,
+        }  # fmt: skip
+
+    def root(self, rows: int) -> _Validity:
+        """Which rows are there."""
+        return _packed(self._bytes[self._valid[0] :][:rows]) if self._valid[0] >= 0 else _ALL
 
     def array(self, column: Slots, length: int, outer: _Validity) -> pa.Array:
         """One column of ``length`` slots, whose parent's slots are valid as ``outer`` says."""
-        made = _repeated(column, length, outer) if column.constant is not None else self._stored(column, length, outer)
-        if column.unset is not None:
-            made = _defaulted(made, column.unset, outer)
-        return made if column.finish is None else column.finish(made)
-
-    def _stored(self, column: Slots, length: int, outer: _Validity) -> pa.Array:
-        """A column that lies in the arena."""
-        arena, row = self._arena, self._arena.table[column.number]
-        kind, offsets, data = int(row[p.C_KIND]), int(row[p.C_OFFS]), int(row[p.C_DATA])
-        if kind == p.NOTHING:
-            return pa.nulls(length, column.type)
-        valid = _packed(arena.h8[row[p.C_VALID] :][:length]) if row[p.C_VALID] >= 0 else outer
+        if column.constant is not None:
+            return _finished(column, _repeated(column, length, outer), outer)
+        start, valid = self._valid[column.number], outer
         if column.which is not None:
-            said = arena.h8[int(arena.table[column.which[0].number, p.C_DATA]) :][:length]
+            said = self._bytes[self._data[column.which[0].number] :][:length]
             valid = _packed((said == column.which[1]).view(np.uint8))
-        if kind == p.UNION:
-            tags, places = pa.py_buffer(arena.h8[data:][:length]), pa.py_buffer(arena.h32[offsets:][:length])
-            children = [self.array(c, int(arena.used[c.number]), _ALL) for c in column.children]
-            return pa.Array.from_buffers(column.type, length, [None, tags, places], 0, 0, children)
-        buffers: list[pa.Buffer | None] = [valid.buffer]
-        if kind in {p.BYTES, p.LIST}:
-            buffers.append(pa.py_buffer(arena.h32[offsets:][: length + 1]))
-        if kind == p.BYTES:
-            buffers.append(pa.py_buffer(arena.h8[data:][: int(arena.used_bytes[column.number])]))
-        elif kind == p.FIXED:
-            buffers.append(self._values(column, data, length))
-        return self._assembled(column, kind, length, buffers, valid)
+        elif start >= 0:
+            valid = _packed(self._bytes[start : start + length])
+        return _finished(column, self._make[column.kind](column, length, valid), outer)
 
-    def _values(self, column: Slots, data: int, length: int) -> pa.Buffer:
-        """The values of a column of one width."""
-        arena, width = self._arena, int(self._arena.table[column.number, p.C_WIDTH])
+    def _arrays(self, columns: Iterable[Slots], length: int, outer: _Validity) -> list[pa.Array]:
+        """Those of the columns that are not hidden."""
+        return [self.array(c, length, outer) for c in columns if not c.hidden]
+
+    def _values(self, column: Slots, length: int, valid: _Validity) -> pa.Array:
+        """Of one width; booleans are a byte each."""
+        start = self._data[column.number] * column.unit
         if kinds.is_boolean(column.type):
-            return pa.py_buffer(np.packbits(arena.h8[data:][:length], bitorder="little"))
-        return pa.py_buffer(arena.h8[data * unit_of(width) :][: width * length])
-
-    def _assembled(self, column: Slots, kind: int, length: int, buffers: list[pa.Buffer | None], valid: _Validity) -> pa.Array:
-        """An array of its buffers and the columns below."""
-        if kinds.is_dictionary(column.type):
-            indices = pa.Array.from_buffers(column.type.index_type, length, buffers, valid.nulls)
-            return pa.DictionaryArray.from_arrays(indices, column.symbols, ordered=column.type.ordered, safe=False)
-        if kind == p.STRUCT:
-            children = [self.array(c, length, valid) for c in column.children if not c.hidden]
+            values = pa.py_buffer(np.packbits(self._bytes[start : start + length], bitorder="little"))
         else:
-            children = [self.array(c, self._items(column, length), _ALL) for c in column.children if not c.hidden]
+            values = self._slice(start, length * column.width)
+        return _from_buffers(_stored_type(column), length, [valid.buffer, values], valid.nulls)
+
+    def _pieces(self, column: Slots, length: int, valid: _Validity) -> pa.Array:
+        """Bytes or text."""
+        data = self._slice(self._data[column.number], self._used_bytes[column.number])
+        return _from_buffers(column.type, length, [valid.buffer, self._ends(column, length), data], valid.nulls)
+
+    def _lists(self, column: Slots, length: int, valid: _Validity) -> pa.Array:
+        """Lists and maps."""
+        items = int(self._offsets[self._begins[column.number] + length])
+        children = self._arrays(column.children, items, _ALL)
         if kinds.is_map(column.type):
-            entry = pa.struct([column.type.key_field, column.type.item_field])
-            children = [pa.Array.from_buffers(entry, self._items(column, length), [None], 0, 0, children)]
-        return pa.Array.from_buffers(column.type, length, buffers, valid.nulls, 0, children)
+            children = [_from_buffers(pa.struct([column.type.key_field, column.type.item_field]), items, [None], 0, 0, children)]
+        return _from_buffers(column.type, length, [valid.buffer, self._ends(column, length)], valid.nulls, 0, children)
 
-    def _items(self, column: Slots, length: int) -> int:
-        """Items of all lists of a column."""
-        return int(self._arena.h32[int(self._arena.table[column.number, p.C_OFFS]) + length])
+    def _structs(self, column: Slots, length: int, valid: _Validity) -> pa.Array:
+        """The children are NULL where their struct is."""
+        return _from_buffers(column.type, length, [valid.buffer], valid.nulls, 0, self._arrays(column.children, length, valid))
+
+    def _unions(self, column: Slots, length: int, _valid: _Validity) -> pa.Array:
+        """Dense unions."""
+        tags, places = self._slice(self._data[column.number], length), self._slice(4 * self._begins[column.number], 4 * length)
+        children = [self.array(c, self._used[c.number], _ALL) for c in column.children]
+        return _from_buffers(column.type, length, [None, tags, places], 0, 0, children)
+
+    def _nothing(self, column: Slots, length: int, _valid: _Validity) -> pa.Array:
+        """NULLs, which have no buffer."""
+        return pa.nulls(length, column.type)
+
+    def _slice(self, start: int, size: int) -> pa.Buffer:
+        """Some of the memory."""
+        if start + size > self._memory.size:
+            raise IndexError("a column ends after its arena")
+        return self._memory.slice(start, size)
+
+    def _ends(self, column: Slots, length: int) -> pa.Buffer:
+        """Where each slot's items or bytes begin and end."""
+        return self._slice(4 * self._begins[column.number], 4 * length + 4)
 
 
-@dataclass(frozen=True, slots=True)
-class _Validity:
+class _Validity(NamedTuple):
     """A validity bitmap, None where nothing is NULL."""
 
     buffer: pa.Buffer | None
@@ -199,6 +200,20 @@ def _packed(valid: Bytes) -> _Validity:
     """Bytes of 0 and 1 as bits."""
     nulls = len(valid) - int(np.count_nonzero(valid))
     return _Validity(pa.py_buffer(np.packbits(valid, bitorder="little")), nulls) if nulls else _ALL
+
+
+def _stored_type(column: Slots) -> pa.DataType:
+    """What lies in the arena: of a dictionary the numbers."""
+    return column.type.index_type if kinds.is_dictionary(column.type) else column.type
+
+
+def _finished(column: Slots, made: pa.Array, outer: _Validity) -> pa.Array:
+    """What becomes of the array that was stored; ``outer`` says where the parent's slots are valid."""
+    if column.constant is None and kinds.is_dictionary(column.type):
+        made = pa.DictionaryArray.from_arrays(made, column.symbols, ordered=column.type.ordered, safe=False)
+    if column.unset is not None:
+        made = _defaulted(made, column.unset, outer)
+    return made if column.finish is None else column.finish(made)
 
 
 def _repeated(column: Slots, length: int, outer: _Validity) -> pa.Array:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from thalweg.kernels.blocks import blocks
+from thalweg.kernels.calling import address
 from thalweg.kernels.columns import usage
 from thalweg.kernels.program import (
     BYTES,
@@ -25,7 +27,6 @@ from thalweg.kernels.program import (
     LIST,
     MOST_SLOTS,
     P_COLUMN,
-    P_DATA,
     P_OFFS,
     P_VALID,
     SCRATCH,
@@ -36,6 +37,10 @@ from thalweg.kernels.program import (
 if TYPE_CHECKING:
     from thalweg.kernels.memory import Bytes, Longs
 
+MESSAGE = 256
+"""Where an arena has room for a message to Arrow about its columns; after the scratch and a gap."""
+_MESSAGE_WORDS = 10
+"""Words that a message takes for a column: the slots and NULLs of up to two nodes, three buffers; a map has two of each."""
 _LINE = 64
 """Arrow likes its buffers aligned to 64 bytes, and words that are written past a value's end land in the gap."""
 _GROWTH = 1.25
@@ -50,6 +55,7 @@ class Arena:
         ``zeroed`` memory costs little (the system hands it out so) and lets a kernel leave what is unset.
         """
         self.table = table.copy()
+        self._pieces = _pieces(table[:, :C_DATA].tobytes())
         self.zeroed = zeroed
         counters = int(table[:, C_COUNT].max(initial=-1)) + 1
         self.counters: Longs = np.zeros(counters, np.int64)
@@ -65,10 +71,8 @@ class Arena:
     def link(self, program: Longs) -> None:
         """Write the columns' addresses into a program, int64[m, WORDS]; rows without a column go to scratch."""
         columns = program[:, P_COLUMN]
-        real = columns >= 0
-        for word, source in ((P_VALID, C_VALID), (P_DATA, C_DATA), (P_OFFS, C_OFFS)):
-            program[real, word] = self.table[columns[real], source]
-            program[~real, word] = 0
+        # Both have validity, values and offsets side by side; -1 reads the last row, which counts for nothing.
+        program[:, P_VALID : P_OFFS + 1] = self.table[columns, C_VALID : C_OFFS + 1] * (columns >= 0)[:, None]
 
     def measure(self, rows: int) -> None:
         """Fill ``used`` and ``used_bytes`` with what is in use after ``rows`` rows."""
@@ -100,23 +104,17 @@ class Arena:
 
     def _lay_out(self, slots: Longs, nbytes: Longs) -> None:
         """Give every column its place in a fresh block."""
-        table, place = self.table, SCRATCH + _LINE
+        table = self.table
         table[:, C_CAP], table[:, C_BCAP] = slots, nbytes
-        rows = table.tolist()
-        for row in rows:
-            kind, width, cap = row[C_KIND], row[C_WIDTH], row[C_CAP]
-            if row[C_VALID] >= 0:
-                row[C_VALID], place = place, _after(place, cap)
-            if kind in {BYTES, LIST, UNION}:
-                row[C_OFFS], place = place // 4, _after(place, 4 * cap + 4)
-            if kind in {BYTES, UNION}:
-                row[C_DATA], place = place, _after(place, row[C_BCAP] if kind == BYTES else cap)
-            elif kind == FIXED:
-                row[C_DATA], place = place // unit_of(width), _after(place, width * cap)
-        table[:] = rows
+        word, shift, room, each, more = self._pieces
+        steps = np.concatenate((slots, nbytes))[room] * each + more & -_LINE
+        first = _after(MESSAGE, 8 * _MESSAGE_WORDS * (len(table) + 2))
+        ends = steps.cumsum() + first
+        self.cols[word] = ends - steps >> shift
+        place = int(ends[-1]) if len(ends) else first
         size = place + 2 * _LINE
         block = np.zeros(size, np.uint8) if self.zeroed else blocks().take(size)
-        start = -block.ctypes.data % _LINE
+        start = -address(block) % _LINE
         self.h8: Bytes = block[start : start + place]
         self.h32, self.h64 = self.h8.view(np.int32), self.h8.view(np.int64)
         self.f32, self.f64 = self.h8.view(np.float32), self.h8.view(np.float64)
@@ -167,6 +165,28 @@ class Sizes:
 def unit_of(width: int) -> int:
     """Bytes of one unit of ``C_DATA`` for a slot of ``width`` bytes."""
     return 4 if width == 4 else 8 if width and width % 8 == 0 else 1  # noqa: PLR2004 - widths of int32 and int64
+
+
+@functools.lru_cache(maxsize=256)
+def _pieces(heads: bytes) -> Longs:
+    """Of every buffer of a table, of which ``heads`` has the words before ``C_DATA``: int64[5, n].
+
+    Where its address goes, and the shift that makes the address of a byte's; where, in slots and then bytes that there is room for, it says how much
+    the buffer must hold; how many bytes that is for each; how many more there are with the gap.
+    """
+    rows = np.frombuffer(heads, np.int64).reshape(-1, C_DATA).tolist()
+    pieces, gap = [], 2 * _LINE - 1
+    for t, row in enumerate(rows):
+        kind, width = row[C_KIND], row[C_WIDTH]
+        if row[C_VALID] >= 0:
+            pieces.append([t * FIELDS + C_VALID, 0, t, 1, gap])
+        if kind in {BYTES, LIST, UNION}:
+            pieces.append([t * FIELDS + C_OFFS, 2, t, 4, 4 + gap])
+        if kind in {BYTES, UNION}:
+            pieces.append([t * FIELDS + C_DATA, 0, t + len(rows) * (kind == BYTES), 1, gap])
+        elif kind == FIXED:
+            pieces.append([t * FIELDS + C_DATA, unit_of(width).bit_length() - 1, t, width, gap])
+    return np.array(pieces, np.int64).reshape(-1, 5).T
 
 
 def column_row(kind: int, *, width: int = 0, parent: int, valid: bool, shared: bool, count: int = -1) -> list[int]:

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from thalweg.arrow.builders import Finisher, Slots, slots_of, table_of
+from thalweg.arrow.builders import Finisher, table_of
+from thalweg.arrow.slots import Slots, slots_of
 from thalweg.kernels import program as p
 from thalweg.kernels.arena import Arena, unit_of
 

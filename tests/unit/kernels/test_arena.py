@@ -8,7 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from thalweg.arrow.builders import Slots, slots_of, table_of
+from thalweg.arrow.builders import table_of
+from thalweg.arrow.slots import Slots, slots_of
 from thalweg.kernels import program as p
 from thalweg.kernels.arena import Arena, Sizes, program_of, unit_of
 

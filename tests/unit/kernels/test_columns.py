@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from thalweg.arrow.builders import Finisher, slots_of, table_of
+from thalweg.arrow.builders import Finisher, table_of
+from thalweg.arrow.slots import slots_of
 from thalweg.kernels import program as p
 from thalweg.kernels.arena import Arena
 from thalweg.kernels.columns import nulls, room

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import pyarrow.types as kinds
 
-from thalweg.arrow.builders import kind_of
+from thalweg.arrow.slots import kind_of
 from thalweg.arrow.temporal import UNITS
 from thalweg.codecs.avro.kernel_slots import Target, record_sources
 from thalweg.codecs.avro.match import Incompatible, best_branch, finer, readable
@@ -21,7 +21,7 @@ from thalweg.kernels.arena import program_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from thalweg.arrow.builders import Slots
+    from thalweg.arrow.slots import Slots
     from thalweg.kernels.memory import Longs
 
 MAX_ROWS: Final = 200_000

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 import pyarrow.types as kinds
 
-from thalweg.arrow.builders import Slots
 from thalweg.arrow.columns import TYPE_KEY, assemble
 from thalweg.arrow.rows import BadValue
+from thalweg.arrow.slots import Slots
 from thalweg.codecs.avro.defaults import encode_default
 from thalweg.codecs.avro.match import Incompatible, best_branch, readable
 from thalweg.codecs.avro.resolve import Resolver

@@ -120,5 +120,5 @@ def compile_json(
 
 
 if TYPE_CHECKING:
-    from thalweg.arrow.builders import Slots
+    from thalweg.arrow.slots import Slots
     from thalweg.kernels.memory import Longs

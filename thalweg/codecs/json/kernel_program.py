@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from thalweg.arrow.builders import Slots
+    from thalweg.arrow.slots import Slots
 
 _INTEGERS: Final = {8: op.INT8, 16: op.INT16, 32: op.INT32, 64: op.INT64}
 _UNSIGNED: Final = {8: op.UINT8, 16: op.UINT16, 32: op.UINT32, 64: op.UINT64}

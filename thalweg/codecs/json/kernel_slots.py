@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.types as kinds
 
-from thalweg.arrow.builders import Slots
+from thalweg.arrow.slots import Slots
 from thalweg.codecs.json.values import Unsupported
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 import pyarrow as pa
 from google.protobuf.descriptor import FieldDescriptor as F
 
-from thalweg.arrow.builders import Slots
+from thalweg.arrow.slots import Slots
 from thalweg.arrow.temporal import UNITS
 from thalweg.codecs.protobuf.descriptors import DescriptorError
 from thalweg.codecs.protobuf.forms import DELIMITED, FIXED32, FIXED64, GROUP, Form, Part

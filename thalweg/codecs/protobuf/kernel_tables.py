@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from thalweg.arrow.builders import Slots
+    from thalweg.arrow.slots import Slots
     from thalweg.kernels.memory import Longs, Words
 
 _MOST_WORDS = 1 << 26
