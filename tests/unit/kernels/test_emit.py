@@ -12,12 +12,10 @@ import pytest
 from thalweg.kernels import llvm
 from thalweg.kernels.bits import sevens
 from thalweg.kernels.calling import address, loaded
-from thalweg.kernels.emit import BYTE, HALF, Emit, number
+from thalweg.kernels.emit import BYTE, HALF, LINE, RARE, Emit, number
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-WORDS = [0, 1, 0x7F, 0x80, 0xFFFFFFFFFFFFFFFF, 0x8080808080808080, *(random.Random(1).getrandbits(64) for _ in range(40))]
 
 
 @pytest.fixture(params=[True, False], ids=["bmi2", "plain"])
@@ -48,17 +46,14 @@ def run(write: Callable[[Emit], Any], *words: int, arrays: tuple[np.ndarray[Any,
     return called(compiled(write, checked=checked), *words, arrays=arrays)
 
 
-def marks_of(word: int, n: int) -> int:
-    """The same in Python."""
-    return word & 0x8080808080808080 & ((1 << (8 * n)) - 1)
-
-
-@pytest.mark.usefixtures("_processor")
-@pytest.mark.parametrize("n", range(9))
+@pytest.mark.parametrize("n", range(17))
 def test_marks(n: int) -> None:
-    """Of none to all bytes of a word."""
-    for word in WORDS[:12]:
-        assert run(lambda e: e.marks(e.word(0), e.word(1)), word, n)[1][0] == marks_of(word, n)
+    """Of none to all bytes of a line."""
+    code = compiled(lambda e: e.marks(e.load(e.array(1, 1), number(0), LINE), number(n)))
+    for _ in range(20):
+        line = np.array(random.choices(range(256), k=16), np.uint8)
+
+        assert called(code, 0, arrays=(line,))[1][0] == sum(1 << i for i in range(n) if line[i] >= 0x80)
 
 
 @pytest.mark.usefixtures("_processor")
@@ -108,7 +103,7 @@ def test_bytes_in_words(n: int, copies: bool) -> None:  # noqa: FBT001 - as the 
 
         def write(emit: Emit) -> Any:  # noqa: ANN401 - as above
             function = emit.words_function("move", copies=copies)
-            return emit.b.call(function, [emit.array(1, 1).start, emit.array(3, 1).start, number(n)])
+            return emit.b.call(function, [emit.array(1, 1).start, emit.array(3, 1).start, number(n)], cconv=RARE)
 
         _, words = run(write, 0, arrays=(marked, to))
 
@@ -128,7 +123,7 @@ def test_utf8() -> None:
     data = np.frombuffer(b"".join(t + b"\x80" * 8 for t in texts), np.uint8)
 
     def write(emit: Emit) -> Any:  # noqa: ANN401 - as above
-        return emit.b.call(emit.utf8_function("judge"), [emit.b.gep(emit.array(2, 1).start, [emit.word(0)]), emit.word(1)])
+        return emit.b.call(emit.utf8_function("judge"), [emit.b.gep(emit.array(2, 1).start, [emit.word(0)]), emit.word(1)], cconv=RARE)
 
     code = compiled(write)
     at = 0
