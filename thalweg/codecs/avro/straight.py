@@ -52,8 +52,8 @@ class Written:
             # Not a daemon: it ends with the main thread, and no machine code is loaded while the interpreter is taken down.
             threading.Thread(target=self._make, name="thalweg-avro").start()
 
-    def use(self, loaded: straight.Loaded) -> None:
-        """From the next batch on."""
+    def use(self, loaded: straight.Loaded | None) -> None:
+        """From the next batch on; None leaves it to the common machine, for good."""
         self._possible, self._loaded = False, loaded
 
     def _make(self) -> None:
