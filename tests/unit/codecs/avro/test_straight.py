@@ -70,6 +70,37 @@ def test_a_compiler_that_fails_is_asked_once(monkeypatch: pytest.MonkeyPatch, en
     assert not has_code(program)
 
 
+def test_several_decoders_of_one_schema_need_one_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those that ask later find in the cache what the first one waited for."""
+    begun, begin = list[object](), policy.Compiling.begin
+    monkeypatch.setattr(policy.Compiling, "begin", lambda *told: begun.append(child := begin(*told)) or child)
+    programs = [compile_decoder("long") for _ in range(3)]
+    for program in programs * 2:
+        program.decode(ROWS)
+    wait()
+
+    assert [has_code(program) for program in programs] == [True] * 3
+    assert len([child for child in begun if child is not None]) == 1
+
+
+def test_no_thread_to_wait_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The rows that were decoded are not lost for that, and nobody asks again."""
+    said, asked = list[str](), list[object]()
+
+    def refuse(thread: threading.Thread) -> None:
+        asked.append(thread)
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    monkeypatch.setattr(policy._LOG, "info", lambda text, *values: said.append(text % values))
+    program = compile_decoder("long")
+    found = [program.decode(ROWS).batch.num_rows for _ in range(4)]
+
+    assert found == [100] * 4
+    assert len(asked) == 1
+    assert said == ["an Avro schema has no code of its own, and is decoded by the common machine: can't start new thread"]
+
+
 def test_a_cache_that_takes_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """There is no code, and the run goes on."""
     (tmp_path / "file").write_text("")
