@@ -14,6 +14,7 @@ import pytest
 from thalweg.codecs.avro import straight as policy
 from thalweg.codecs.avro.kernel_decoder import AvroProgram, compile_decoder
 from thalweg.kernels import straight
+from thalweg.native.compiling import Compiling
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -72,15 +73,21 @@ def test_a_compiler_that_fails_is_asked_once(monkeypatch: pytest.MonkeyPatch, en
 
 def test_several_decoders_of_one_schema_need_one_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
     """Those that ask later find in the cache what the first one waited for."""
-    begun, begin = list[object](), policy.Compiling.begin
-    monkeypatch.setattr(policy.Compiling, "begin", lambda *told: begun.append(child := begin(*told)) or child)
+    begun, begin = list[Compiling](), Compiling.begin
+
+    def count(told: list[str], folder: Path) -> Compiling | None:
+        child = begin(told, folder)
+        begun.extend([] if child is None else [child])
+        return child
+
+    monkeypatch.setattr(Compiling, "begin", count)
     programs = [compile_decoder("long") for _ in range(3)]
     for program in programs * 2:
         program.decode(ROWS)
     wait()
 
     assert [has_code(program) for program in programs] == [True] * 3
-    assert len([child for child in begun if child is not None]) == 1
+    assert len(begun) == 1
 
 
 def test_no_thread_to_wait_in(monkeypatch: pytest.MonkeyPatch) -> None:
