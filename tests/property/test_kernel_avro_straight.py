@@ -34,6 +34,15 @@ ORDER = {"type": "record", "name": "R", "fields": [
     {"name": "b", "type": "bytes"}, {"name": "x", "type": ["double", "null"]}, {"name": "when", "type": {"type": "int", "logicalType": "date"}},
 ]}  # fmt: skip
 
+NASTY: tuple[list[Any], ...] = (
+    [], ["null", "null"], [{"type": "enum", "name": "E", "symbols": ["A"]}], [{"type": "array", "items": {"type": "enum", "name": "E", "symbols": ["A"]}}],
+    [{"type": "array", "items": {"type": "array", "items": {"type": "array", "items": "string"}}}, {"type": "map", "values": {"type": "map", "values": "long"}}],
+    [["null", {"type": "map", "values": ["null", {"type": "array", "items": ["string", "null"]}]}], "bytes"],
+    [{"type": "array", "items": ["boolean", "null"]}, [{"type": "array", "items": ["null", "float"]}, "null"]],
+    [{"type": "array", "items": ["null", LINE]}, ["null", "bytes"]],
+)  # fmt: skip
+"""Types of the fields of records."""
+
 
 class Watched(straight.Loaded):
     """The code, and the words of the last call."""
@@ -46,11 +55,11 @@ class Watched(straight.Loaded):
         return self.last
 
 
-def with_code(program: AvroProgram) -> Watched | None:
+def with_code(program: AvroProgram, *, checked: bool = CHECKED) -> Watched | None:
     """Give a program code of its own, where that is possible; it is used for every row, whatever the rows before were."""
     if not straight.possible(program.steps):
         return None
-    loaded = Watched(avro_straight.machine_code(program.steps, checked=CHECKED), pause=0)
+    loaded = Watched(avro_straight.machine_code(program.steps, checked=checked), pause=0)
     program.written.use(loaded)
     return loaded
 
@@ -114,6 +123,20 @@ def test_a_payload_never_takes_from_its_neighbour(wanted: list[str] | None) -> N
     good = sorted((pen.datum(writer) for _ in range(5)), key=len)[: None if EXAMPLES > 20 else 1]
 
     same(program, machine, pa.array([part for whole in good for n in range(len(whole)) for part in (whole, whole[:n], whole + whole[:n])], pa.binary()))
+
+
+@pytest.mark.parametrize("kinds", NASTY)
+def test_nothing_outside_is_touched(kinds: list[Any]) -> None:
+    """Code that checks every access finds none outside: rows good and damaged, in memory that ends with any of them."""
+    random, writer = Random(len(str(kinds))), parsed({"type": "record", "name": "R", "fields": [{"name": f"f{i}", "type": kind} for i, kind in enumerate(kinds)]})
+    program, machine = compile_decoder(writer, writer), compile_decoder(writer, writer)
+    assert with_code(program, checked=True) is not None
+    pen = Writer(random)
+    for _ in range(max(EXAMPLES // 6, 1)):
+        good = [pen.datum(writer) for _ in range(6)]
+        rows = [*good, *(mutated(random, random.choice(good), random.choice(good)) for _ in range(30)), *good]
+
+        same(program, machine, pa.array(rows[: random.randrange(1, len(rows))], pa.binary()))
 
 
 def test_common_rows_never_reach_the_machine() -> None:

@@ -22,6 +22,9 @@ WORTH: Final = 1_000_000
 """Rows after which it is worth half a second of another process. What is in the cache is used at once."""
 
 _CHECK_S: Final = 0.05
+_TURN: Final = threading.Lock()
+"""One program at a time: several decoders of one schema ask for the same code, and only the first of them has to wait for a compiler."""
+_NO_CODE: Final = "an Avro schema has no code of its own, and is decoded by the common machine: %s"
 
 
 class Written:
@@ -50,23 +53,29 @@ class Written:
         if self._possible and self._rows >= WORTH:
             self._possible = False
             # Not a daemon: it ends with the main thread, and no machine code is loaded while the interpreter is taken down.
-            threading.Thread(target=self._make, name="thalweg-avro").start()
+            try:
+                threading.Thread(target=self._make, name="thalweg-avro").start()
+            except RuntimeError as e:  # as many threads as there may be, or the interpreter ends
+                _LOG.info(_NO_CODE, e)
 
     def use(self, loaded: straight.Loaded | None) -> None:
         """From the next batch on; None leaves it to the common machine, for good."""
         self._possible, self._loaded = False, loaded
 
     def _make(self) -> None:
-        """Wait for a child process to put it into the cache. Where the run ends first, the child goes on for the next one."""
-        try:
-            fault = _put(self._program)
-        except OSError as e:
-            fault = str(e)
-        found = straight.kept(self._program) if fault == "" else None
+        """Wait for a child process to put it into the cache, unless somebody else did. Where the run ends first, the child goes on for the next one."""
+        with _TURN:
+            found, fault = straight.kept(self._program), None
+            if found is None:
+                try:
+                    fault = _put(self._program)
+                except OSError as e:
+                    fault = str(e)
+                found = straight.kept(self._program) if fault == "" else None
         if found is not None:
             self.use(straight.Loaded(found))
         elif fault is not None:
-            _LOG.info("an Avro schema has no code of its own, and is decoded by the common machine: %s", fault or "the cache lost it")
+            _LOG.info(_NO_CODE, fault or "the cache lost it")
 
 
 def _put(program: Longs) -> str | None:

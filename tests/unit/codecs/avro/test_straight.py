@@ -14,6 +14,7 @@ import pytest
 from thalweg.codecs.avro import straight as policy
 from thalweg.codecs.avro.kernel_decoder import AvroProgram, compile_decoder
 from thalweg.kernels import straight
+from thalweg.native.compiling import Compiling
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -68,6 +69,43 @@ def test_a_compiler_that_fails_is_asked_once(monkeypatch: pytest.MonkeyPatch, en
     assert said == [f"an Avro schema has no code of its own, and is decoded by the common machine: {why}"]
     assert len(asked) == 1
     assert not has_code(program)
+
+
+def test_several_decoders_of_one_schema_need_one_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those that ask later find in the cache what the first one waited for."""
+    begun, begin = list[Compiling](), Compiling.begin
+
+    def count(told: list[str], folder: Path) -> Compiling | None:
+        child = begin(told, folder)
+        begun.extend([] if child is None else [child])
+        return child
+
+    monkeypatch.setattr(Compiling, "begin", count)
+    programs = [compile_decoder("long") for _ in range(3)]
+    for program in programs * 2:
+        program.decode(ROWS)
+    wait()
+
+    assert [has_code(program) for program in programs] == [True] * 3
+    assert len(begun) == 1
+
+
+def test_no_thread_to_wait_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The rows that were decoded are not lost for that, and nobody asks again."""
+    said, asked = list[str](), list[object]()
+
+    def refuse(thread: threading.Thread) -> None:
+        asked.append(thread)
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    monkeypatch.setattr(policy._LOG, "info", lambda text, *values: said.append(text % values))
+    program = compile_decoder("long")
+    found = [program.decode(ROWS).batch.num_rows for _ in range(4)]
+
+    assert found == [100] * 4
+    assert len(asked) == 1
+    assert said == ["an Avro schema has no code of its own, and is decoded by the common machine: can't start new thread"]
 
 
 def test_a_cache_that_takes_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
