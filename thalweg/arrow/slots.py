@@ -66,7 +66,6 @@ class Slots:
         return self.finish is None and self.unset is None and self.symbols is None
 
 
-
 def slots_of(data_type: pa.DataType) -> Slots:
     """The column of a type, each level with validity; dictionaries need their symbols set."""
     if kinds.is_map(data_type):

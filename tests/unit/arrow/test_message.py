@@ -195,6 +195,24 @@ def test_arrays_keep_the_memory() -> None:
     assert all(b.address % 64 == 0 and first < b.address < end for b in buffers)
 
 
+def test_a_column_outlives_its_batch_and_those_after_it() -> None:
+    """Memory is used again once the last array over it is gone, not before: of many large batches one column each is kept."""
+    kinds = (pa.bool_(), pa.string(), pa.list_(pa.bool_()), WORD)
+    kept = []
+
+    for seed in range(24):
+        fields = [slots_of(t) for t in kinds]
+        fields[3].symbols = pa.array(["A", "B"])
+        arena = filled(fields, 5000, seed=seed)
+        arena.measure(5000)
+        batch = Finisher(arena).batch(pa.schema([(f"f{i}", t) for i, t in enumerate(kinds)]), fields, 5000)
+        column = batch.column(seed % 4)
+        kept.append((column, column.to_pylist()))
+
+    assert len(arena.h8) > 1 << 18
+    assert all(column.to_pylist() == values for column, values in kept)
+
+
 def test_a_message_has_room_in_any_arena() -> None:
     """Even of columns that take the most words."""
     fields = [slots_of(pa.map_(pa.string(), pa.string())) for _ in range(100)]
