@@ -39,6 +39,8 @@ def machine_code(program: Longs, *, checked: bool = False) -> MachineCode:
 def main(arguments: Sequence[str]) -> None:
     """The command of a child process, see :func:`thalweg.kernels.straight.command`. Raises OSError where the cache takes nothing."""
     program = straight.program_of(arguments[0])
+    if straight.kept(program) is not None:  # another process was first
+        return
     straight.keep(program, machine_code(program, checked=os.environ.get("NUMBA_BOUNDSCHECK", "0") not in {"", "0"}))
 
 

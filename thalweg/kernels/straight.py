@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 WRITER: Final = "thalweg.kernels.avro_straight"
 """The module that writes the code: only for processes that do nothing else, for LLVM needs 40 MiB."""
 MAX_ROWS: Final = 600
-"""Rows of a program; the compiler's time grows with them, some 4 ms each."""
+"""Rows of a program; the compiler's time grows with them, some 5 ms each."""
 NONE: Final[Longs] = np.zeros(0, np.int64)
 """The words where there is no such code."""
 

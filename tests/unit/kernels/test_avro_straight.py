@@ -44,6 +44,9 @@ def test_the_command(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
     assert straight.kept(program) == avro_straight.machine_code(program, checked=CHECKED)
 
+    monkeypatch.setattr(avro_straight, "machine_code", None)
+    avro_straight.main(straight.command(program)[-1:])  # is there already
+
 
 @pytest.mark.parametrize("array", [avro_ops.A_OFFS, avro_ops.A_PROG, avro_ops.A_ARENA, avro_ops.A_ROWS])
 def test_checked_code_sees_what_lies_outside(monkeypatch: pytest.MonkeyPatch, array: int) -> None:

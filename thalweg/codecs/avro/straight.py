@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _LOG = logging.getLogger(__name__)
 WORTH: Final = 1_000_000
-"""Rows after which it is worth half a second of another process. What is in the cache is used at once."""
+"""Rows after which it is worth some tenths of a second of another process. What is in the cache is used at once."""
 
 _CHECK_S: Final = 0.05
 _TURN: Final = threading.Lock()
