@@ -16,7 +16,7 @@ from thalweg.kernels import program as p
 from thalweg.kernels.arena import column_row, unit_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from thalweg.arrow.slots import Slots
     from thalweg.kernels.arena import Arena
@@ -114,10 +114,6 @@ class _Single:
         self._valid, self._data, self._begins = table[:, p.C_VALID].tolist(), table[:, p.C_DATA].tolist(), table[:, p.C_OFFS].tolist()
         self._used, self._used_bytes = arena.used.tolist(), arena.used_bytes.tolist()
         self._memory = pa.py_buffer(arena.h8)
-        self._make = {
-            p.NOTHING: self._nothing, p.FIXED: self._values, p.BYTES: self._pieces, p.LIST: self._lists, p.STRUCT: self._structs,
-            p.UNION: self._unions,
-        }  # fmt: skip
 
     def root(self, rows: int) -> _Validity:
         """Which rows are there."""
@@ -133,7 +129,13 @@ class _Single:
             valid = _packed((said == column.which[1]).view(np.uint8))
         elif start >= 0:
             valid = _packed(self._bytes[start : start + length])
-        return _finished(column, self._make[column.kind](column, length, valid), outer)
+        return _finished(column, self._maker(column.kind)(column, length, valid), outer)
+
+    def _maker(self, kind: int) -> Callable[[Slots, int, _Validity], pa.Array]:
+        """What makes a kind of column. Asked for each time: kept, it would be a circle of references, and the arena would live until the collector comes."""
+        return {
+            p.NOTHING: self._nothing, p.FIXED: self._values, p.BYTES: self._pieces, p.LIST: self._lists, p.STRUCT: self._structs, p.UNION: self._unions,
+        }[kind]  # fmt: skip
 
     def _arrays(self, columns: Iterable[Slots], length: int, outer: _Validity) -> list[pa.Array]:
         """Those of the columns that are not hidden."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import weakref
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -226,3 +227,34 @@ def test_a_message_has_room_in_any_arena() -> None:
     assert first > MESSAGE
     assert batch.num_columns == 100
     batch.validate(full=True)
+
+
+@pytest.mark.parametrize("data_type", [pa.int64(), UNION, pa.list_(pa.string())])
+def test_an_arena_goes_with_its_last_array(data_type: pa.DataType) -> None:
+    """At once, without the collector, whose next round may be many batches away."""
+    fields = [slots_of(data_type), slots_of(pa.string())]
+    arena = filled(fields, 5)
+    arena.measure(5)
+    memory = weakref.ref(arena)
+    gc.disable()
+    try:
+        batch = Finisher(arena).batch(pa.schema([pa.field(str(i), f.type) for i, f in enumerate(fields)]), fields, 5)
+        bytes_before = blocks_of(arena)
+        del arena
+        there = bytes_before()
+        del batch
+
+        assert memory() is None
+        assert there is not None
+        del there
+        assert bytes_before() is None
+    finally:
+        gc.enable()
+
+
+def blocks_of(arena: Arena) -> weakref.ref[np.ndarray[tuple[int], np.dtype[np.uint8]]]:
+    """Whether the memory of an arena is still there."""
+    owner = arena.h8
+    while isinstance(owner.base, np.ndarray):
+        owner = owner.base
+    return weakref.ref(owner)
