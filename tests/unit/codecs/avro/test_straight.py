@@ -131,7 +131,7 @@ from thalweg.codecs.avro import straight as policy
 from thalweg.codecs.avro.kernel_decoder import compile_decoder
 from thalweg.kernels import straight
 begun, go_on, policy.WORTH, command = pathlib.Path({str(begun)!r}), pathlib.Path({str(go_on)!r}), 1, straight.command
-wait = "import pathlib, runpy, sys, time; pathlib.Path(sys.argv[1]).touch()\\nwhile not pathlib.Path(sys.argv[2]).exists(): time.sleep(0.01)\\nsys.argv[1:] = sys.argv[4:]; "
+wait = "import pathlib, runpy, sys, time; pathlib.Path(sys.argv[1]).touch()\\nend = time.monotonic() + 60\\nwhile not pathlib.Path(sys.argv[2]).exists() and time.monotonic() < end: time.sleep(0.01)\\nsys.argv[1:] = sys.argv[4:]; "
 run = "runpy.run_module(" + repr(straight.WRITER) + ", run_name='__main__')"
 straight.command = lambda program: [sys.executable, "-c", wait + run, str(begun), str(go_on), *command(program)[-2:]]
 written = policy.Written(compile_decoder("long").steps)
