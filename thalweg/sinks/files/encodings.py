@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +28,13 @@ ENOUGH_ROWS = 1_000
 _REPEATS = 0.5
 _GROWTH = 1.7
 """Distinct values of a sample to those of its first half, below which they come to an end; a key that a few rows share doubles them."""
-_DELTA_BITS = 0.6
+_EVEN = 0.02
+"""How far the distinct values of a quarter of the sample may be from what its halves foretell: then all values come equally often."""
+_SEVERAL = 0.8
+"""Distinct values that are expected in all, to the values that are there already, below which each comes again."""
+_DICTIONARY_BYTES = 3 << 18
+"""What a dictionary is expected to take at most; the writer gives it up at 1 MiB."""
+_DELTA_BITS = 0.66
 _BLOCK = 128
 _BLOCK_HEADER_BITS = 0.5
 """What the head of a block adds to each of its values."""
@@ -69,12 +76,13 @@ def choose(sample: pa.Table, dictionary: str, encoding: str) -> Choice:
     """Look at a sample and at the ``parquet.dictionary`` and ``parquet.encoding`` options, which win."""
     wanted = named_encodings(encoding)
     leaves = dict(zip(leaf_paths(sample.schema), _leaves(sample.slice(0, SAMPLE_ROWS)), strict=True))
+    more = max(1.0, sample.num_rows / SAMPLE_ROWS)
     repeated, chosen, plain = [], [], []
     for path, values in leaves.items():
         explicit = _lookup(path, wanted)
         if explicit:
             chosen.append((path, explicit))
-        elif _wants_dictionary(path, values, dictionary):
+        elif _wants_dictionary(path, values, dictionary, more):
             repeated.append(path)
         elif encoding == "auto" and is_close(values):
             chosen.append((path, "DELTA_BINARY_PACKED"))
@@ -102,22 +110,42 @@ def named_dictionaries(option: str) -> list[str]:
     return [] if option.strip().lower() in {"auto", "all", "none", ""} else [c.strip() for c in option.split(",") if c.strip()]
 
 
-def repeats(values: pa.Array) -> bool:
-    """Whether a dictionary is smaller than the values, and than deltas where those are possible."""
+def repeats(values: pa.Array, more: float = 1.0) -> bool:
+    """Whether a dictionary is smaller than the values, and than deltas where those are possible. The first file has ``more`` times as many."""
     rows = len(values) - values.null_count
     if rows < 2:  # noqa: PLR2004 - one value says nothing
         return True
-    distinct = int(pc.count_distinct(values, mode="only_valid").as_py())
+    distinct = float(_distinct(values))
     if distinct > rows * _REPEATS or _grows(values, distinct):
-        return False
+        rows, distinct = int(rows * more), _foretold(values, distinct)
+        if distinct > rows * _SEVERAL or distinct * values.nbytes / len(values) > _DICTIONARY_BYTES:
+            return False
     deltas = delta_bits(values)
-    return deltas is None or (distinct - 1).bit_length() + distinct / rows * values.type.bit_width <= deltas
+    return deltas is None or (int(distinct) - 1).bit_length() + distinct / rows * values.type.bit_width <= deltas
 
 
-def _grows(values: pa.Array, distinct: int) -> bool:
+def _foretold(values: pa.Array, distinct: float) -> float:
+    """How many distinct values there are in all, if they are finitely many and come equally often; infinite where the sample does not look so.
+
+    Of D such values a sample of n has D * (1 - exp(-n / D)), so the whole and its halves tell D, and a quarter whether that is believable.
+    """
+    half, quarter = (_distinct(values.slice(0, len(values) // part)) for part in (2, 4))
+    ratio = distinct / max(half, 1) - 1
+    if not 0 < ratio < 1:
+        return math.inf
+    share = -2 * math.log(ratio)
+    found = distinct / -math.expm1(-share)
+    return found if abs(found * -math.expm1(-share / 4) - quarter) <= _EVEN * quarter else math.inf
+
+
+def _distinct(values: pa.Array) -> int:
+    """Distinct values; NULL is none."""
+    return int(pc.count_distinct(values, mode="only_valid").as_py())
+
+
+def _grows(values: pa.Array, distinct: float) -> bool:
     """Whether more rows bring more values without an end: then a dictionary fills up, and each value was looked up for nothing."""
-    half = len(values) // 2
-    return distinct > ENOUGH_ROWS and distinct > _GROWTH * int(pc.count_distinct(values.slice(0, half), mode="only_valid").as_py())
+    return distinct > ENOUGH_ROWS and distinct > _GROWTH * _distinct(values.slice(0, len(values) // 2))
 
 
 def is_close(values: pa.Array) -> bool:
@@ -136,7 +164,7 @@ def delta_bits(values: pa.Array) -> float | None:
     return float(np.mean([(int(b.max()) - int(b.min())).bit_length() for b in blocks])) + _BLOCK_HEADER_BITS
 
 
-def _wants_dictionary(path: str, values: pa.Array, option: str) -> bool:
+def _wants_dictionary(path: str, values: pa.Array, option: str, more: float) -> bool:
     """What the option says, else what the sample says."""
     word = option.strip().lower()
     if pa.types.is_boolean(values.type):
@@ -146,7 +174,7 @@ def _wants_dictionary(path: str, values: pa.Array, option: str) -> bool:
     names = named_dictionaries(option)
     if names:
         return any(path == n or path.startswith(n + ".") for n in names)
-    return pa.types.is_dictionary(values.type) or repeats(values)
+    return pa.types.is_dictionary(values.type) or repeats(values, more)
 
 
 def _lookup(path: str, wanted: dict[str, str]) -> str | None:

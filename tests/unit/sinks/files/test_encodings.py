@@ -104,3 +104,37 @@ def test_a_key_that_a_few_rows_share_gets_no_dictionary() -> None:
 
     assert not encodings.repeats(keys)
     assert encodings.repeats(articles)
+
+
+def test_many_values_that_come_to_an_end() -> None:
+    """Twenty thousand articles fill no sample, but each comes again in a file of some size; in a small one they do not, and large ones fill a dictionary."""
+    rng = random.Random(2)
+    articles = pa.array([f"SKU-{rng.randrange(20_000):06d}" for _ in range(4 * encodings.SAMPLE_ROWS)])
+    amounts = pa.array([rng.randrange(50_000) / 100 for _ in range(4 * encodings.SAMPLE_ROWS)])
+    long = pa.array([f"{rng.randrange(20_000):0100d}" for _ in range(4 * encodings.SAMPLE_ROWS)])
+    table = pa.table({"article": articles, "amount": amounts, "long": long})
+
+    assert encodings.choose(table, "auto", "auto").dictionary == ("article", "amount")
+    assert encodings.choose(table.slice(0, encodings.SAMPLE_ROWS), "auto", "auto").dictionary == ()
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_values_that_go_on_for_ever_get_no_dictionary(seed: int) -> None:
+    """Random numbers, keys that two rows share, and customers of whom few come often and new ones come always."""
+    rng = random.Random(seed)
+    rows = encodings.SAMPLE_ROWS
+    table = pa.table({
+        "random": pa.array([rng.random() for _ in range(4 * rows)]),
+        "pairs": pa.array([f"order-{i // 2}" for i in range(4 * rows)]),
+        "customers": pa.array([f"customer-{int(rng.paretovariate(0.2)) % 10**12}" for _ in range(4 * rows)]),
+    })
+
+    assert encodings.choose(table, "auto", "auto").dictionary == ()
+
+
+def test_numbers_of_forty_bits_are_close() -> None:
+    """Their differences take 41 bits of 64; those of 48 bits are written as they are, which is quicker."""
+    rng = random.Random(3)
+
+    assert encodings.is_close(pa.array([rng.getrandbits(40) for _ in range(ROWS)]))
+    assert not encodings.is_close(pa.array([rng.getrandbits(48) for _ in range(ROWS)]))
