@@ -36,7 +36,7 @@ def table_of(fields: Sequence[Slots], *, nullable: bool = False) -> Longs:
         if column.constant is not None:
             return
         kind, width = kind_of(column.type)
-        column.number, column.width, column.unit, column.kind = len(rows), width, unit_of(width), kind
+        column.number, column.width, column.kind = len(rows), width, kind
         row = column_row(kind, width=width, parent=parent, valid=column.valid and kind not in {p.UNION, p.NOTHING}, shared=shared)
         rows.append(row)
         for i, child in enumerate(column.children):
@@ -57,28 +57,11 @@ def table_of(fields: Sequence[Slots], *, nullable: bool = False) -> Longs:
 
 
 class Finisher:
-    """Makes arrays of an arena whose first ``rows`` rows are good; call once ``arena.measure(rows)`` is done."""
-
-    def __init__(self, arena: Arena) -> None:
-        """The arrays share the arena's memory."""
-        self._arena = arena
-
-    def batch(self, schema: pa.Schema, fields: Sequence[Slots], rows: int) -> pa.RecordBatch:
-        """The fields as a batch, made once; one without columns keeps its row count."""
-        if not len(schema):
-            return pa.RecordBatch.from_struct_array(pa.StructArray.from_buffers(pa.struct([]), rows, [None]))
-        row = fields[0].row
-        if row is None or row.schema is not schema or row.fields is not fields:
-            row = fields[0].row = _Row(schema, fields, self._arena.table)
-        return row.batch(self._arena, rows)
-
-
-class _Row:
-    """How the columns of a row become a batch: by a message those that fit into one, the others one by one."""
+    """Makes the columns of a row a batch: by a message those that fit into one, the others one by one."""
 
     def __init__(self, schema: pa.Schema, fields: Sequence[Slots], table: Longs) -> None:
         """``table`` is that of the fields."""
-        self.schema, self.fields = schema, fields
+        self._schema = schema
         self._columns = [(c, fits(c)) for c in fields if not c.hidden]
         self._later = [i for i, ((c, _), f) in enumerate(zip(self._columns, schema, strict=True)) if not c.is_final or not c.type.equals(f.type)]
         inside = [(c, f) for (c, fitting), f in zip(self._columns, schema, strict=True) if fitting]
@@ -87,12 +70,17 @@ class _Row:
         self._message = Message(pa.schema(stored, schema.metadata), [c for c, _ in inside], table) if inside else None
 
     def batch(self, arena: Arena, rows: int) -> pa.RecordBatch:
-        """The batch of an arena."""
+        """The first ``rows`` rows of an arena, which are good; once, after ``arena.measure(rows)``. The arrays share its memory.
+
+        A batch without columns keeps its row count.
+        """
+        if not self._columns:
+            return pa.RecordBatch.from_struct_array(pa.StructArray.from_buffers(pa.struct([]), rows, [None]))
         if self._message is None or not self._is_whole:
             return self._mixed(arena, rows)
         made = self._message.batch(arena, rows)
         for i in self._later:
-            column, field = _finished(self._columns[i][0], made.column(i), _ALL), self.schema.field(i)
+            column, field = _finished(self._columns[i][0], made.column(i), _ALL), self._schema.field(i)
             made = made.set_column(i, field, column if column.type.equals(field.type) else column.cast(field.type))
         return made
 
@@ -102,7 +90,7 @@ class _Row:
         outer = single.root(rows)
         stored = iter([] if self._message is None else self._message.batch(arena, rows).columns)
         arrays = [_finished(c, next(stored), outer) if fitting else single.array(c, rows, outer) for c, fitting in self._columns]
-        return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
+        return pa.RecordBatch.from_arrays(arrays, schema=self._schema)
 
 
 class _Single:
@@ -143,7 +131,7 @@ class _Single:
 
     def _values(self, column: Slots, length: int, valid: _Validity) -> pa.Array:
         """Of one width; booleans are a byte each."""
-        start = self._data[column.number] * column.unit
+        start = self._data[column.number] * unit_of(column.width)
         if kinds.is_boolean(column.type):
             values = pa.py_buffer(np.packbits(self._bytes[start : start + length], bitorder="little"))
         else:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 import pyarrow.types as kinds
@@ -52,13 +52,9 @@ class Slots:
     unset: pa.Scalar | None = None
     """What a NULL becomes where its parent is there, before ``finish``."""
     width: int = 0
-    """Bytes a slot, of a column of one width; known with the number, as is what follows."""
-    unit: int = 1
-    """Bytes of one unit of where its values lie."""
+    """Bytes a slot, of a column of one width; known with the number, as is its kind."""
     kind: int = -1
     """Kind in the table."""
-    row: Any = None
-    """Of a row's first column: how they all become a batch, as ``builders`` knows."""
 
     @property
     def is_final(self) -> bool:

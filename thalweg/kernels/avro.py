@@ -83,7 +83,7 @@ def decode(
             pace -= 1
         elif straight.shape[0] != 0 and budget >= 0:
             begun = i
-            i, k, budget = ahead(straight, i, k, budget)
+            i, k, budget = by_own_code(straight, i, k, budget)
             if i == n:
                 break
             if i - begun < op_.FEW:
@@ -124,7 +124,7 @@ def decode(
 
 
 @inline
-def ahead(straight: Longs, i: Int, k: Int, budget: Int) -> tuple[Int, Int, Int]:
+def by_own_code(straight: Longs, i: Int, k: Int, budget: Int) -> tuple[Int, Int, Int]:
     """Rows from ``i`` on by the code that was written for the program: ``(row, slot, budget)`` of the first that is not common."""
     straight[op_.A_ROW], straight[op_.A_SLOT], straight[op_.A_BUDGET] = i, k, budget
     straight[op_.A_OUTSIDE] |= call(U(straight[op_.A_CODE]), U(straight[op_.A_SELF]), U(straight[op_.A_SELF]))

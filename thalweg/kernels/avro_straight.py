@@ -82,7 +82,7 @@ class Straight:
         end = e.load(self._offs, self._scaled(b.add(i, number(1)), 4), HALF, signed=True)
         left = b.sub(b.load(self._budget), b.add(b.sub(end, p), e.word(op_.A_ROOM)))
         self._need(b.and_(b.icmp_signed(">=", left, number(0)), b.icmp_signed("<=", p, end)))
-        with e.if_(b.icmp_signed("!=", self._present.nbytes, number(0))):
+        with b.if_then(b.icmp_signed("!=", self._present.nbytes, number(0))):
             self._need(b.icmp_unsigned("!=", e.load(self._present, i, BYTE), number(0)))
         for cell, value in ((self._p, p), (self._end, end), (self._left, left), (self._k, b.load(self._row))):
             b.store(value, cell)
@@ -234,7 +234,7 @@ class Straight:
         elif checked:
             marks = self._bytes(q, n, None)
         if checked:
-            with e.if_(b.icmp_unsigned("!=", marks, number(0)), likely=False):
+            with b.if_then(b.icmp_unsigned("!=", marks, number(0)), likely=False):
                 e.inside(self._src, q, b.add(n, number(7)))
                 self._need(b.icmp_unsigned("!=", b.call(self._judge, [b.gep(self._src.start, [q]), n], cconv=RARE), number(0)))
         b.store(after, self._p)

@@ -7,22 +7,18 @@ What is written with ``checked`` compares each access with the size of its memor
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from llvmlite import ir
 
 from thalweg.kernels import llvm
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 BYTE, HALF, WORD = ir.IntType(8), ir.IntType(32), ir.IntType(64)
 BIT: Final = ir.IntType(1)
 LINE: Final = ir.VectorType(BYTE, 16)
 """Sixteen bytes side by side."""
-HIGH: Final = 0x8080808080808080
+_HIGH: Final = 0x8080808080808080
 RARE: Final = "preserve_mostcc"
 """How functions of their own are called: they keep the registers of the common way, which need not pass them by."""
 _SEVENS: Final = 0x7F7F7F7F7F7F7F7F
@@ -93,12 +89,6 @@ class Emit:
         self.b.cbranch(condition, after, otherwise)
         self.at(after)
 
-    @contextmanager
-    def if_(self, condition: Any, *, likely: bool | None = None) -> Iterator[None]:  # noqa: ANN401 - as above
-        """Write what is done where the condition holds."""
-        with self.b.if_then(condition, likely=likely):
-            yield
-
     def word(self, n: int) -> Any:  # noqa: ANN401 - as above
         """The n-th of the words that the function is given."""
         return self.b.load(self.cell(n))
@@ -144,9 +134,9 @@ class Emit:
         """
         b = self.b
         value, after = self.local(self.load(memory, p, BYTE)), self.local(b.add(p, number(1)))
-        with self.if_(b.icmp_unsigned(">=", b.load(value), number(128))):
+        with b.if_then(b.icmp_unsigned(">=", b.load(value), number(128))):
             w = self.load(memory, p)
-            m = b.and_(b.not_(w), number(HIGH))
+            m = b.and_(b.not_(w), number(_HIGH))
             self.need(b.icmp_unsigned("!=", m, number(0)), otherwise)
             b.store(sevens(b, b.and_(w, b.xor(m, b.sub(m, number(1)))), gathers=llvm.gathers()), value)
             size = b.add(b.lshr(b.cttz(m, number(0, BIT)), number(3)), number(1))
@@ -156,7 +146,7 @@ class Emit:
     def _guessed(self, size: Any, guess: Any) -> Any:  # noqa: ANN401 - as above
         """The size, as a branch guesses it."""
         found = self.local(self.b.load(guess))
-        with self.if_(self.b.icmp_unsigned("!=", self.b.load(found), self.unseen(size)), likely=False):
+        with self.b.if_then(self.b.icmp_unsigned("!=", self.b.load(found), self.unseen(size)), likely=False):
             self.b.store(size, guess)
             self.b.store(size, found)
         return self.b.load(found)
@@ -172,15 +162,19 @@ class Emit:
         turn = self.module.declare_intrinsic("llvm.fshr", (WORD,), ir.FunctionType(WORD, [WORD, WORD, WORD]))
         return self.b.call(turn, [value, value, number(1)])
 
+    def _rare(self, name: str, *takes: ir.Type) -> ir.Function:
+        """The head of a function of its own, which gives a word."""
+        function = ir.Function(self.module, ir.FunctionType(WORD, takes), name)
+        function.linkage, function.calling_convention = "internal", RARE
+        function.attributes.add("noinline")
+        return function
+
     def words_function(self, name: str, *, copies: bool) -> Any:  # noqa: ANN401 - as above
         """``name(from, to, n)``, a function of its own: goes over ``n`` bytes in words, of which the last may reach further; the marks of bytes beyond ASCII.
 
         ``copies``: to ``to``; else ``to`` does not matter. ``n`` is at least 9.
         """
-        kind = ir.FunctionType(WORD, [BYTE.as_pointer(), BYTE.as_pointer(), WORD])
-        function = ir.Function(self.module, kind, name)
-        function.linkage, function.calling_convention = "internal", RARE
-        function.attributes.add("noinline")
+        function = self._rare(name, BYTE.as_pointer(), BYTE.as_pointer(), WORD)
         source, to, n = function.args
         b = ir.IRBuilder(function.append_basic_block())
         before, loop, last = b.block, function.append_basic_block(), function.append_basic_block()
@@ -202,14 +196,12 @@ class Emit:
         b.cbranch(b.icmp_signed(">", left, number(_WORD_BYTES)), loop, last)
         b.position_at_end(last)
         tail = b.shl(pass_on(following), b.and_(b.sub(number(_WORD_BITS), b.shl(left, number(3))), number(_WORD_BITS - 1)))
-        b.ret(b.and_(b.or_(more, tail), number(HIGH)))
+        b.ret(b.and_(b.or_(more, tail), number(_HIGH)))
         return function
 
     def utf8_function(self, name: str) -> Any:  # noqa: ANN401 - as above
         """``name(from, n)``, a function of its own: 1 where ``n`` bytes, at least one, are UTF-8, else 0. Reads up to seven bytes further."""
-        function = ir.Function(self.module, ir.FunctionType(WORD, [BYTE.as_pointer(), WORD]), name)
-        function.linkage, function.calling_convention = "internal", RARE
-        function.attributes.add("noinline")
+        function = self._rare(name, BYTE.as_pointer(), WORD)
         source, n = function.args
         b = ir.IRBuilder(function.append_basic_block())
         before, loop, over = b.block, function.append_basic_block(), function.append_basic_block()
@@ -225,7 +217,7 @@ class Emit:
         four = b.and_(b.and_(has(0xC0C0C0F8, 0x808080F0), b.not_(has(0x3007, 0))), last)
         three = b.and_(has(0xC0C0F0, 0x8080E0), b.not_(b.or_(has(0x200F, 0), has(0x200F, 0x200D))))  # not too long, and no surrogate
         two = b.and_(has(0xC0E0, 0x80C0), b.not_(has(0x1E, 0)))
-        eight = b.and_(has(HIGH, 0), b.icmp_signed("<=", b.add(at, number(_WORD_BYTES)), n))
+        eight = b.and_(has(_HIGH, 0), b.icmp_signed("<=", b.add(at, number(_WORD_BYTES)), n))
         size = number(0)
         for condition, found in ((four, 4), (three, 3), (two, 2), (has(0x80, 0), 1), (eight, _WORD_BYTES)):
             size = b.select(condition, number(found), size)

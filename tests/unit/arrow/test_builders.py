@@ -35,7 +35,7 @@ def finished(arena: Arena, fields: list[Slots], rows: int) -> list[Any]:
     """The checked batch as Python rows."""
     arena.measure(rows)
     schema = pa.schema([pa.field(f"f{i}", f.type) for i, f in enumerate(fields)])
-    batch = Finisher(arena).batch(schema, fields, rows)
+    batch = Finisher(schema, fields, arena.table).batch(arena, rows)
     batch.validate(full=True)
     return [list(row.values()) for row in batch.to_pylist()]
 
@@ -65,7 +65,7 @@ def test_children_are_null_where_their_struct_is() -> None:
     put(arena, child, [5, 6], dtype=np.int32)
     put(arena, struct, [1, 0], field=p.C_VALID)
     arena.measure(2)
-    made = Finisher(arena).batch(pa.schema([pa.field("s", struct.type)]), [struct], 2).column(0)
+    made = Finisher(pa.schema([pa.field("s", struct.type)]), [struct], arena.table).batch(arena, 2).column(0)
     made.validate(full=True)
 
     assert made.to_pylist() == [{"a": 5, "b": "d", "c": None}, None]
@@ -107,7 +107,7 @@ def test_finish_turns_the_stored_into_the_final() -> None:
     arena = filled([stored], 1)
     put(arena, stored, [4], dtype=np.int32)
     arena.measure(1)
-    batch = Finisher(arena).batch(pa.schema([("a", pa.int64())]), [stored], 1)
+    batch = Finisher(pa.schema([("a", pa.int64())]), [stored], arena.table).batch(arena, 1)
 
     assert batch.to_pydict() == {"a": [4]}
 
@@ -116,6 +116,6 @@ def test_batches_without_columns_count_rows() -> None:
     """No columns is no reason to forget the rows (AV-23)."""
     arena = filled([], 3)
 
-    batch = Finisher(arena).batch(pa.schema([]), [], 3)
+    batch = Finisher(pa.schema([]), [], arena.table).batch(arena, 3)
 
     assert (batch.num_rows, batch.num_columns) == (3, 0)

@@ -77,7 +77,7 @@ def batch_of(fields: Sequence[Slots], rows: int, *, nullable: bool = False) -> p
     arena = filled(fields, rows, nullable=nullable)
     arena.measure(rows)
     schema = pa.schema([pa.field(f"f{i}", f.type, metadata={"i": str(i)}) for i, f in enumerate(fields) if not f.hidden], {"whose": "this"})
-    batch = Finisher(arena).batch(schema, fields, rows)
+    batch = Finisher(schema, fields, arena.table).batch(arena, rows)
     batch.validate(full=True)
     assert batch.schema.equals(schema, check_metadata=True)
     return batch
@@ -171,7 +171,7 @@ def test_types_that_differ_from_the_schema_are_cast() -> None:
     arena = filled([field], 5)
     arena.measure(5)
 
-    batch = Finisher(arena).batch(pa.schema([("a", pa.int64())]), [field], 5)
+    batch = Finisher(pa.schema([("a", pa.int64())]), [field], arena.table).batch(arena, 5)
 
     assert batch.schema.types == [pa.int64()]
     assert set(batch.column(0).to_pylist()) <= {0, 1, None}
@@ -183,7 +183,7 @@ def test_arrays_keep_the_memory() -> None:
     arena = filled(fields, 1000)
     arena.measure(1000)
     first, end = arena.h8.ctypes.data, arena.h8.ctypes.data + len(arena.h8)
-    batch = Finisher(arena).batch(pa.schema([("a", pa.int64()), ("b", pa.string())]), fields, 1000)
+    batch = Finisher(pa.schema([("a", pa.int64()), ("b", pa.string())]), fields, arena.table).batch(arena, 1000)
     before = batch.to_pylist()
 
     del arena
@@ -206,7 +206,7 @@ def test_a_column_outlives_its_batch_and_those_after_it() -> None:
         fields[3].symbols = pa.array(["A", "B"])
         arena = filled(fields, 5000, seed=seed)
         arena.measure(5000)
-        batch = Finisher(arena).batch(pa.schema([(f"f{i}", t) for i, t in enumerate(kinds)]), fields, 5000)
+        batch = Finisher(pa.schema([(f"f{i}", t) for i, t in enumerate(kinds)]), fields, arena.table).batch(arena, 5000)
         column = batch.column(seed % 4)
         kept.append((column, column.to_pylist()))
 
@@ -221,9 +221,9 @@ def test_a_message_has_room_in_any_arena() -> None:
     arena.measure(2)
     first = int(arena.table[1, p.C_VALID])
 
-    batch = Finisher(arena).batch(pa.schema([(f"f{i}", f.type) for i, f in enumerate(fields)]), fields, 2)
+    finisher = Finisher(pa.schema([(f"f{i}", f.type) for i, f in enumerate(fields)]), fields, arena.table)
+    batch = finisher.batch(arena, 2)
 
-    assert fields[0].row is not None
     assert first > MESSAGE
     assert batch.num_columns == 100
     batch.validate(full=True)
@@ -238,7 +238,7 @@ def test_an_arena_goes_with_its_last_array(data_type: pa.DataType) -> None:
     memory = weakref.ref(arena)
     gc.disable()
     try:
-        batch = Finisher(arena).batch(pa.schema([pa.field(str(i), f.type) for i, f in enumerate(fields)]), fields, 5)
+        batch = Finisher(pa.schema([pa.field(str(i), f.type) for i, f in enumerate(fields)]), fields, arena.table).batch(arena, 5)
         bytes_before = blocks_of(arena)
         del arena
         there = bytes_before()

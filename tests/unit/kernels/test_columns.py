@@ -41,7 +41,7 @@ def test_null_rows_are_null_everywhere() -> None:
     for row in range(3):
         write_nulls(arena.cols, row, arena.h8, arena.h32, arena.h64, arena.counters, np.zeros(16, np.int64))
     arena.measure(3)
-    batch = Finisher(arena).batch(pa.schema([(f"f{i}", k) for i, k in enumerate(kinds)]), fields, 3)
+    batch = Finisher(pa.schema([(f"f{i}", k) for i, k in enumerate(kinds)]), fields, arena.table).batch(arena, 3)
 
     batch.validate(full=True)
     assert batch.to_pylist() == [{f"f{i}": None for i in range(len(kinds))}] * 3

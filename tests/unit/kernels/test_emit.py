@@ -154,7 +154,7 @@ def test_small_words() -> None:
     """A turn, a byte, and a branch that is not taken."""
 
     def write(emit: Emit) -> Any:  # noqa: ANN401 - as above
-        with emit.if_(emit.b.icmp_unsigned("==", emit.word(0), number(0))):
+        with emit.b.if_then(emit.b.icmp_unsigned("==", emit.word(0), number(0))):
             emit.b.ret(number(7, HALF))
         return emit.b.add(emit.turned(emit.word(0)), emit.load(emit.array(1, 1), number(1), BYTE))
 

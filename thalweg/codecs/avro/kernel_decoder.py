@@ -78,11 +78,12 @@ class AvroProgram:
         self._texts = texts or Texts(None)
         fields = root.slots.children if wanted is not None else (root.slots,)
         kept = range(len(fields)) if wanted is None else wanted
-        self._fields = [fields[i] for i in kept]
+        stored = [fields[i] for i in kept]
         self.schema = pa.schema([schema.field(i) for i in kept], schema.metadata)
         if wanted is not None:
             root.slots.number = 0
-        self._table = table_of(self._fields, nullable=wanted is not None and root.slots.valid)
+        self._table = table_of(stored, nullable=wanted is not None and root.slots.valid)
+        self._finisher = Finisher(self.schema, stored, self._table)
         emitter = Emitter(self._table[:, p.C_COUNT].tolist(), self._table[:, p.C_TAG].tolist())
         self._program = emitter.program(writer, root)
         self._aux: Longs = np.array([*emitter.aux, 0], np.int64)
@@ -144,7 +145,7 @@ class AvroProgram:
         count = int(state[avro_ops.S_OUT])
         arena.measure(count)
         self._sizes.learn(count, arena.used, arena.used_bytes)
-        batch = Finisher(arena).batch(self.schema, self._fields, count)
+        batch = self._finisher.batch(arena, count)
         found = faults.reshape(-1, avro_ops.FAULT)
         return KernelRows(batch, good[:count], codes, *(found[:, i] for i in range(avro_ops.FAULT)))
 

@@ -41,7 +41,7 @@ class JsonProgram:
     def __init__(self, schema: pa.Schema, emitter: Emitter, fields: list[Slots], table: Longs, most: tuple[int, int]) -> None:
         """``schema`` and ``fields``: of the columns that are kept; ``most``: bytes and levels of a document."""
         self.schema = schema
-        self._fields = fields
+        self._finisher = Finisher(schema, fields, table)
         self._table = table
         self._program, self._nodes, self._words, self._names = emitter.arrays()
         self._paths = emitter.paths
@@ -83,7 +83,7 @@ class JsonProgram:
         arena.measure(count)
         self._sizes.learn(count, arena.used, arena.used_bytes)
         found = faults.reshape(-1, op.FAULT)
-        batch = Finisher(arena).batch(self.schema, self._fields, count)
+        batch = self._finisher.batch(arena, count)
         return KernelRows(batch, good[:count], codes, found[:, op.F_WHERE], found[:, op.F_NODE] // p.WORDS, np.zeros(rows, np.int64))
 
     def reason(self, found: KernelRows, row: int) -> tuple[str, str, str | None]:

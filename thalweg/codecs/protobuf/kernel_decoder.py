@@ -43,10 +43,11 @@ class ProtobufProgram:
         """``wanted``: the columns to keep; the others are checked as if they were read. Raises DescriptorError for what it does not take."""
         kept = [i for i, s in enumerate(table.shapes) if wanted is None or s.name in wanted]
         self.schema = pa.schema([table.schema.field(i) for i in kept], table.schema.metadata)
-        self._natural = pa.schema([table.natural.field(i) for i in kept])
+        natural = pa.schema([table.natural.field(i) for i in kept])
         compiler = Compiler(table.max_items, on_text)
-        self._fields, root = compiler.message(table.form, [table.shapes[i] for i in kept], -1, "")
-        self._table = table_of(self._fields)
+        fields, root = compiler.message(table.form, [table.shapes[i] for i in kept], -1, "")
+        self._table = table_of(fields)
+        self._finisher = Finisher(natural, fields, self._table)
         self._levels = compiler.levels
         self._texts = [s.number for s in compiler.text_counters]
         self._level_of = self._number_levels(compiler)
@@ -87,7 +88,7 @@ class ProtobufProgram:
         self.finer += int(state[op.S_FINER])
         settle(arena.cols, counters, count, arena.h32, arena.used, arena.used_bytes)
         self._sizes.learn(count, arena.used, arena.used_bytes)
-        batch = conform(Finisher(arena).batch(self._natural, self._fields, count), self.schema)
+        batch = conform(self._finisher.batch(arena, count), self.schema)
         found = faults.reshape(-1, op.FAULT)
         return KernelRows(batch, good[:count], codes, *(found[:, i] for i in range(op.FAULT)))
 
