@@ -224,6 +224,7 @@ def test_a_message_has_room_in_any_arena() -> None:
     finisher = Finisher(pa.schema([(f"f{i}", f.type) for i, f in enumerate(fields)]), fields, arena.table)
     batch = finisher.batch(arena, 2)
 
+    assert finisher._message is not None
     assert first > MESSAGE
     assert batch.num_columns == 100
     batch.validate(full=True)
